@@ -100,7 +100,7 @@ def test_front_matter_that_is_not_yaml_is_read_by_lines_as_clients_do(root: Path
 
 
 def test_without_a_description_the_first_line_of_the_prompt_is_it(root: Path) -> None:
-    put(root, ".claude/commands/tidy.md", "\n# Tidy up\n\nRemove what is unused.\n")
+    put(root, ".claude/commands/tidy.md", "\n#\n\n# Tidy up\n\nRemove what is unused.\n")
     assert only(root).description == "Tidy up"
 
 
@@ -219,13 +219,20 @@ def test_named_and_counted_arguments_are_filled(root: Path) -> None:
     )
     made = filled(root, uv_issue="42", uv_branch="main", uv_0="first")
     assert made.text == "Fix 42 on main: first, \\$1, $other."
+    assert [name for name, _ in only(root).variables] == ["uv-issue", "uv-branch", "uv-0"]
+
+
+def test_a_skill_lists_no_option_for_its_folder(root: Path) -> None:
+    put(root, ".claude/skills/pdf/SKILL.md", SKILL)
+    assert only(root).variables == ()
 
 
 def test_names_of_codex_are_filled_and_two_dollars_stay(root: Path) -> None:
-    put(root, ".codex/prompts/draft.md", "Review $FILE for $1, $$FILE, $name.\n")
-    assert filled(root, uv_FILE="a.py", uv_1="speed").text == (
-        "Review a.py for speed, $$FILE, $name."
-    )
+    put(root, ".codex/prompts/draft.md", "Review $FILE_NAME for $1, $$FILE_NAME, $name.\n")
+    assert [name for name, _ in only(root).variables] == ["uv-FILE_NAME", "uv-1"]
+    command = only(root)
+    asked = checked({"uv-FILE_NAME": "a.py", "uv-1": "speed"}, command, root)
+    assert render(root, command, asked).text == "Review a.py for speed, $$FILE_NAME, $name."
 
 
 def test_arguments_without_a_place_are_appended(root: Path) -> None:

@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +17,8 @@ from code_intel.registry import place
 from code_intel.registry.checking import MAX_EDITIONS, MAX_REGISTRY_NOTES, MalformedRegistry
 from code_intel.registry.prompts import MAX_PROMPT_BYTES
 from code_intel.registry.records import MAX_NAME_CHARS, Command, CommandOptions
-from code_intel.registry.sources.formats import BY_USER, SOURCES, WHOLE, PromptFile, Source, name_of
+from code_intel.registry.sources import formats
+from code_intel.registry.sources.formats import SOURCES, PromptFile, Source
 
 MAX_FILES = 500
 UNUSABLE = (ValueError, OSError, RecursionError)
@@ -88,18 +88,21 @@ def _command(root: Path, source: Source, path: Path) -> Command:
     """Return the command of a file; raise one of `UNUSABLE` if it is none."""
     prompt = parsed(root, source, path)
     if prompt.is_by_user:
-        raise MalformedRegistry(f"only the user may start it ({BY_USER})")
+        raise MalformedRegistry(f"only the user may start it ({formats.BY_USER})")
     if not prompt.body:
         raise MalformedRegistry("it has no prompt")
-    first = prompt.body.lstrip("# \n").partition("\n")[0][:MAX_NAME_CHARS].replace("\0", "")
-    names = dict.fromkeys(filter(str.isalnum, map(name_of, source.found(prompt))))
-    about = {name: "all arguments" if name in WHOLE else f"the argument {name}" for name in names}
+    about = {
+        f"uv-{name}": "all arguments" if name in formats.WHOLE else f"the argument {name}"
+        for name in map(formats.name_of, source.found(prompt))
+        if name and not _INVALID.search(name)
+    }
     return Command(
         *_name(source, path.relative_to(root / source.folder)),
-        description=prompt.description or first,
+        description=prompt.description
+        or formats.as_text(prompt.body.lstrip("# \n").split("\n")[0]),
         usage=prompt.usage or None,
         options=CommandOptions(stdin=True),
-        variables=tuple((f"uv-{name}", about[name]) for name in islice(about, MAX_EDITIONS)),
+        variables=tuple(about.items())[:MAX_EDITIONS],
         origin=source.origin,
         file=path.relative_to(root).as_posix(),
     )
@@ -108,7 +111,8 @@ def _command(root: Path, source: Source, path: Path) -> Command:
 def _name(source: Source, below: Path) -> tuple[str, str, str]:
     """Return the client, the folders joined by dots, and the name of a file or skill."""
     client, _, kind = source.folder.lstrip(".").partition("/")
-    *above, last = below.parent.parts if source.has_skills else below.with_suffix("").parts
+    is_skill = source.files == formats.SKILLS
+    *above, last = (below.parent if is_skill else below.with_suffix("")).parts
     wanted = ".".join((kind, *above)), last
     c2, c3 = (_INVALID.sub("-", text).strip("-._")[:MAX_NAME_CHARS] or "x" for text in wanted)
     if (c2, c3) != wanted or any("." in folder for folder in above):

@@ -15,7 +15,7 @@ from code_intel.registry.options import OptionRequest
 from code_intel.registry.prompts import MAX_PROMPT_NOTES, RenderedPrompt, bounded
 from code_intel.registry.records import Command
 from code_intel.registry.sources.discovery import UNUSABLE, parsed
-from code_intel.registry.sources.formats import SOURCES, WHOLE, name_of
+from code_intel.registry.sources.formats import SKILLS, SOURCES, WHOLE, name_of
 
 SKILL_DIR = "{CLAUDE_SKILL_DIR}"
 SKILL_HEAD = "The files of this skill are in {}.\n\n"
@@ -42,7 +42,7 @@ def render(root: Path, command: Command, asked: OptionRequest) -> RenderedPrompt
         whole = next((values[name] for name in WHOLE if name in values), " ".join(values.values()))
         values |= dict.fromkeys(WHOLE, whole)
     values[SKILL_DIR] = folder
-    head = SKILL_HEAD.format(folder) if source.has_skills else ""
+    head = SKILL_HEAD.format(folder) if source.files == SKILLS else ""
     end = APPENDED.format(" ".join(unused)) if unused else ""
     text, is_complete = bounded((head, *_parts(prompt.body, found, values), end))
     missing = (f"{name} has no value: pass uv-{name}." for name in names if name not in values)

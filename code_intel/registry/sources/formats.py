@@ -10,6 +10,8 @@ from code_intel.registry.checking import MAX_TEXT_CHARS, MalformedRegistry
 
 WHOLE = frozenset({"ARGUMENTS", "args"})
 """Placeholders that stand for all arguments."""
+SKILLS = "*/SKILL.md"
+"""Each skill is a folder with further files."""
 BY_USER = "disable-model-invocation"
 """Front matter of a prompt that only the user may start."""
 _DECLARED = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
@@ -27,21 +29,13 @@ class PromptFile(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A folder of a client, relative to the project, with the pattern of its files.
-
-    `marks` is the pattern of placeholders, shell commands and included files in a prompt.
-    """
+    """A folder of a client, its files, and the pattern of `marks`: placeholders and commands."""
 
     origin: str
     folder: str
     files: str
     parse: Callable[[str], PromptFile]
     marks: str
-
-    @property
-    def has_skills(self) -> bool:
-        """Whether each command is a folder with further files."""
-        return self.files.startswith("*/")
 
     def found(self, prompt: PromptFile) -> list[re.Match[str]]:
         """Return what a prompt contains besides text; see `name_of`."""
@@ -57,13 +51,13 @@ def name_of(mark: re.Match[str]) -> str:
 
 def _markdown(text: str) -> PromptFile:
     values, body = front_matter.parse(text, _values) or ({}, text.strip())
-    names = re.split(r"[\s,\[\]]+", _text(values.get("arguments")))
+    names = re.split(r"[\s,\[\]]+", as_text(values.get("arguments")))
     return PromptFile(
         body,
-        _text(values.get("description")),
-        _text(values.get("argument-hint")),
+        as_text(values.get("description")),
+        as_text(values.get("argument-hint")),
         tuple(filter(_DECLARED.fullmatch, names)),
-        _text(values.get(BY_USER)).lower() == "true",
+        as_text(values.get(BY_USER)).lower() == "true",
     )
 
 
@@ -73,7 +67,7 @@ def _toml(text: str) -> PromptFile:
     values = tomllib.loads(text)
     if not isinstance(values.get("prompt"), str):
         raise MalformedRegistry("it has no text `prompt`")
-    return PromptFile(values["prompt"].strip(), _text(values.get("description")))
+    return PromptFile(values["prompt"].strip(), as_text(values.get("description")))
 
 
 def _values(block: str) -> dict[str, Any]:
@@ -84,7 +78,7 @@ def _values(block: str) -> dict[str, Any]:
         return {key: value.strip("\"'") for key, value in _LINE.findall(block)}
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
     """Return a value as text that a registry may contain; `[a]` is a list in YAML."""
     text = f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value or "")
     clean = text.encode("utf-8", "replace").decode().replace("\0", "")
@@ -106,8 +100,8 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
         source.origin: source
         for source in (
             Source("claude", ".claude/commands", "**/*.md", _markdown, _CLAUDE),
-            Source("claude-skill", ".claude/skills", "*/SKILL.md", _markdown, _CLAUDE),
-            Source("agents-skill", ".agents/skills", "*/SKILL.md", _markdown, _CLAUDE),
+            Source("claude-skill", ".claude/skills", SKILLS, _markdown, _CLAUDE),
+            Source("agents-skill", ".agents/skills", SKILLS, _markdown, _CLAUDE),
             Source("codex", ".codex/prompts", "*.md", _markdown, _CODEX),
             Source("gemini", ".gemini/commands", "**/*.toml", _toml, _GEMINI),
         )

@@ -1,6 +1,6 @@
 """Implement the tools `list` of the command server and `command_list` of the gateway.
 
-`code-intel commands list` shows the same rows.
+`code-intel commands list` shows the same commands.
 """
 
 from collections.abc import Iterator, Mapping, MutableSequence, Sequence

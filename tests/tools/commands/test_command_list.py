@@ -213,3 +213,18 @@ async def test_executing_a_prompt_file_starts_no_program(clients: Path, tmp_path
     assert answer["notes"] == ["1 shell command in the prompt: left as text, not run."]
     assert error["field"] == "options.file"
     assert "ran" not in {name for _, _, names in os.walk(clients) for name in names}
+
+
+async def test_no_secret_of_a_prompt_file_is_answered(clients: Path) -> None:
+    secret = planted()["GitHub classic"].text
+    put(clients, ".claude/commands/key.md", f"---\ndescription: {secret}\n---\nUse {secret}.\n")
+    async with command_server(clients) as call:
+        name = {"c1": "claude", "c2": "commands", "c3": "key"}
+        answers = [
+            await call("list"),
+            await call("search", query="key"),
+            await call("describe", **name),
+            await call("execute", **name),
+            await text_of(call, "execute", **name),
+        ]
+    assert secret not in json.dumps(answers)
