@@ -55,7 +55,8 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
     from code_intel.registry.meaning import PENDING
 
     for row in data["results"]:
-        yield f"{row['score']:.2f}  {row['c1']} {row['c2']} {row['c3']}"
+        origin = f" (origin {row['origin']})" if "origin" in row else ""
+        yield f"{row['score']:.2f}  {row['c1']} {row['c2']} {row['c3']}{origin}"
         description = " ".join(visible(row["description"]).split())
         yield from (f"      {line}" for line in wrapped(description, _COLUMNS - 6, limit=3))
         if "learned" in row:

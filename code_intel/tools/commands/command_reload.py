@@ -1,5 +1,6 @@
 """Implement the tools `reload` of the command server and `command_reload` of the gateway."""
 
+from collections import Counter
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -39,15 +40,20 @@ async def command_reload(
 
 
 async def _reloaded(context: CommandContext, agent: str) -> Answer:
+    origins: Counter[str] = Counter()
+
     def work() -> tuple[int, list[str]]:
         count, notes = 0, []
         for loaded in context.registries.reload(agent):
             count += len(loaded.registry.commands)
+            origins.update(one.origin for one in loaded.registry.commands if one.origin)
             notes += [f"{loaded.registry.agent}: {note}" for note in loaded.registry.notes]
         return count, notes
 
     count, notes = await run_read(work)
     data: dict[str, Any] = {"success": True, "agent": agent, "commandCount": count}
+    if origins:
+        data["origins"] = dict(origins)
     if len(notes) > MAX_WARNINGS:
         notes[MAX_WARNINGS:] = [f"{len(notes) - MAX_WARNINGS:,} more warnings"]
     if notes:

@@ -153,12 +153,13 @@ def _fitting(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
 
 
 def command_data(command: Command) -> dict[str, Any]:
-    """Return the identifiers and the description of a command, secrets masked.
+    """Return the identifiers, the description and the origin of a command, secrets masked.
 
     Mask before texts are cut, because a cut secret would not be recognized.
     """
     names = {"c1": command.c1, "c2": command.c2, "c3": command.c3}
-    return names | {"description": masked(command.description)}
+    origin = {"origin": command.origin} if command.origin else {}
+    return names | {"description": masked(command.description)} | origin
 
 
 def head(text: str, max_chars: int) -> str:

@@ -1,4 +1,4 @@
-"""Check the fields of the four command tools of seed 001."""
+"""Check the fields of the command tools of seed 001."""
 
 import json
 import os
@@ -375,6 +375,7 @@ async def test_command_server_and_gateway_have_equal_tools(stock: Path) -> None:
         assert (own.read_only, own.open_world) == (theirs.read_only, theirs.open_world)
     async with command_server(stock) as call, command_gateway(stock) as other:
         for tool, arguments in (
+            ("list", {"c1": "climpt-git"}),
             ("search", {"query": "merge branch", "limit": 7}),
             ("describe", GROUP),
             ("reload", {}),
@@ -386,10 +387,10 @@ async def test_tool_annotations_state_effects(stock: Path) -> None:
     assert len(COMMANDS_INSTRUCTIONS.encode()) <= 2048
     async with command_server(stock) as call:
         listed = (await call.client.list_tools()).tools
-    assert [tool.name for tool in listed] == ["search", "describe", "execute", "reload"]
+    assert [tool.name for tool in listed] == ["list", "search", "describe", "execute", "reload"]
     hints = {tool.name: tool.annotations for tool in listed}
-    assert [bool(hints[name].read_only_hint) for name in hints] == [True, True, False, True]  # type: ignore[union-attr]  # each has some
-    assert [bool(hints[name].open_world_hint) for name in hints] == [False, False, True, False]  # type: ignore[union-attr]
+    assert [bool(hints[name].read_only_hint) for name in hints] == [True] * 3 + [False, True]  # type: ignore[union-attr]  # each has some
+    assert [bool(hints[name].open_world_hint) for name in hints] == [False] * 3 + [True, False]  # type: ignore[union-attr]
 
 
 @pytest.mark.covers("rule.commands.reading")
