@@ -22,17 +22,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from code_intel.index.cancellation import raise_if_cancelled
 from code_intel.planning.matching import ResultPage, on_page, together
-from code_intel.planning.patterns import ContentPattern, all_compiled
-from code_intel.planning.records import (
-    Evaluation,
-    Expected,
-    Metrics,
-    Mode,
-    Result,
-    Status,
-)
+from code_intel.planning.patterns import check, found
+from code_intel.planning.records import Evaluation, Expected, Metrics, Mode, Result, Status
 
 WEIGHTS = Metrics(
     keyword_match=0.25,
@@ -57,32 +49,23 @@ MAX_FOLLOWERS = 3
 EMPTY_EVALUATION = Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0, 0.0)
 
 
-def evaluate(
-    results: Sequence[Result],
-    expected: Expected,
-    mode: Mode = "fuzzy",
-) -> Evaluation:
-    """Compare results with expectations; a duplicate counts once.
-
-    Args:
-        results: The results of one query.
-        expected: The expectations; blank and repeated keywords are ignored.
-        mode: How keywords are compared.
+def evaluate(results: Sequence[Result], expected: Expected, mode: Mode = "fuzzy") -> Evaluation:
+    """Compare the results of a query with expectations; duplicates and blank keywords are ignored.
 
     Raises:
         UsageError: A pattern is invalid; it is named.
     """
     keywords = tuple(dict.fromkeys(word for word in expected.keywords if word.strip()))
-    patterns = list({each.source: each for each in all_compiled(expected.patterns)}.values())
-    results = _distinct(results)
+    patterns = tuple(dict.fromkeys(expected.patterns))
+    check(expected.patterns)
+    results = list({(each.document, each.position, each.text): each for each in results}.values())
     if not results:
-        missing = (*keywords, *(pattern.source for pattern in patterns))
-        return replace(EMPTY_EVALUATION, unmatched=missing)
+        return replace(EMPTY_EVALUATION, unmatched=(*keywords, *patterns))
     pages = [ResultPage(result) for result in results]
     rows = [[on_page(word, page, mode) for page in pages] for word in keywords]
     things = [[at] for at in range(len(rows))] if mode == "strict" else together(keywords)
     said = [[any(hits) for hits in zip(*(rows[at] for at in each), strict=True)] for each in things]
-    matching = [[_matches(pattern, result) for result in results] for pattern in patterns]
+    matching = [[found(pattern, result.text) for result in results] for pattern in patterns]
     within = all if mode == "strict" else any
     metrics = Metrics(
         keyword_match=_share(hit for row in said for hit in row),
@@ -95,7 +78,7 @@ def evaluate(
         recall=_share(any(row) for row in said),
     )
     nowhere = {at for each, row in zip(things, said, strict=True) if not any(row) for at in each}
-    sought = [(each.source, any(row)) for each, row in zip(patterns, matching, strict=True)]
+    sought = [(each, any(row)) for each, row in zip(patterns, matching, strict=True)]
     score, confidence = score_of(metrics), chance_of_first(results)
     if is_incomplete := mode == "strict" and metrics.recall < 1:
         score *= _bounded(expected.confidence)
@@ -108,11 +91,11 @@ def evaluate(
         confidence,
         matched=(
             *(word for word, row in zip(keywords, rows, strict=True) if any(row)),
-            *(source for source, hit in sought if hit),
+            *(pattern for pattern, hit in sought if hit),
         ),
         unmatched=(
             *(word for at, word in enumerate(keywords) if at in nowhere),
-            *(source for source, hit in sought if not hit),
+            *(pattern for pattern, hit in sought if not hit),
         ),
     )
 
@@ -167,15 +150,6 @@ def status_of(confidence: float, requested: float) -> Status:
     if confidence > 0 and confidence >= requested:
         return "success"
     return "partial" if confidence > PARTIAL else "failed"
-
-
-def _matches(pattern: ContentPattern, result: Result) -> bool:
-    raise_if_cancelled()  # fifty chunks with twenty slow patterns take long
-    return pattern.found(result.text)
-
-
-def _distinct(results: Sequence[Result]) -> list[Result]:
-    return list({(each.document, each.position, each.text): each for each in results}.values())
 
 
 def _share(hits: Iterable[bool]) -> float:

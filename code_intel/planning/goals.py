@@ -6,11 +6,11 @@ Pure, and the same every time: no model, no index, no language but Japanese and 
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from code_intel.chunking.lexicon import terms, unread
 from code_intel.chunking.words import STOP_WORDS, query_words
 from code_intel.planning.records import MAX_GOAL_CHARS_READ, MAX_KEYWORDS, Strategy
+from code_intel.records import Language
 
 BROAD = 2
 """Keywords of a broad query."""
@@ -27,7 +27,7 @@ _ASKING = frozenset(
 )
 
 
-def language_of(goal: str) -> Literal["ja", "en"]:
+def language_of(goal: str) -> Language:
     """Return the language of a goal: Japanese, or English for all others."""
     return "ja" if _JAPANESE.search(unicodedata.normalize("NFKC", goal)) else "en"
 

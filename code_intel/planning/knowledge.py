@@ -6,32 +6,19 @@ forest's walk finds the files.
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from code_intel.chunking import knowledge_page as page
 from code_intel.chunking.knowledge_page import PageFinding, PageFrontMatter
 from code_intel.errors import StorageError
 from code_intel.index.safe_files import read_document
 from code_intel.planning import outcome, place
-from code_intel.planning.catalog import Catalog, Entry
+from code_intel.planning.catalog import Catalog
 from code_intel.planning.records import QueryPlan, Result
 from code_intel.planning.stored import damaged
 
 MAX_FINDINGS = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageEntry(Entry):
-    """A page in short."""
-
-    goal: str
-    plan_id: str
-    status: str
-    confidence: float
-    created: str
-    files: tuple[str, ...]
 
 
 def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | None:
@@ -59,8 +46,7 @@ def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | No
     front = _front(plan, status, tuple(digests.items()))
     words = (*front.matched, *front.unmatched)
     text = page.render(front, [_finding(each, plan) for each in found], words)
-    PAGES.put(root, {name: text.encode("utf-8", "replace")})
-    return PAGES.path(root, name)
+    return PAGES.put(root, name, text.encode("utf-8", "replace"))
 
 
 def page_of(root: Path, goal: str) -> Path | None:
@@ -135,17 +121,16 @@ def _slot(root: Path, goal: str) -> tuple[str, PageFrontMatter | None]:
 
 def _read(root: Path, name: str) -> PageFrontMatter | None:
     try:
-        return page.read(PAGES.read(root, name).decode("utf-8", "replace"))
+        return PAGES.read(root, name)
     except (FileNotFoundError, StorageError):
         return None
 
 
-def _described(name: str, data: bytes) -> dict[str, Any]:
+def _parsed(data: bytes, name: str) -> PageFrontMatter:
     front = page.read(data.decode("utf-8", "replace"))
     if front is None:
         raise damaged(name, "it is not a page of a plan")
-    files = [path for path, _ in front.files]
-    return {**asdict(front), "planId": front.plan_id, "files": files}
+    return front
 
 
-PAGES = Catalog("knowledge", place.KNOWLEDGE, page.PAGE_NAME, PageEntry, _described)
+PAGES = Catalog("knowledge", place.KNOWLEDGE, page.PAGE_NAME, _parsed, asdict)

@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from code_intel.errors import CodeIntelError
 from code_intel.index.cancellation import run_read
-from code_intel.planning import evaluation, feedback, fusing, goals, refining
+from code_intel.planning import evaluation, feedback, goals, outcome, refining
 from code_intel.planning.records import (
     FoundResults,
     Iteration,
@@ -82,7 +82,7 @@ async def run(
             stop="stopped",
             milliseconds=spent + _since(began),
         )
-        plan = replace(plan, final=fusing.final(plan.iterations))
+        plan = replace(plan, final=outcome.final(plan.iterations))
         if keep is not None:
             with anyio.move_on_after(SAVE_SECONDS, shield=True):
                 await keep(plan)
@@ -110,7 +110,7 @@ async def evaluated_again(plan: QueryPlan, seconds: float) -> QueryPlan:
     iterations = [
         await _evaluated(plan, each, end - anyio.current_time()) for each in plan.iterations
     ]
-    return replace(plan, iterations=tuple(iterations), final=fusing.final(iterations))
+    return replace(plan, iterations=tuple(iterations), final=outcome.final(iterations))
 
 
 async def _iteration(plan: QueryPlan, query: str, search: Search, seconds: float) -> Iteration:
@@ -144,8 +144,7 @@ async def _evaluated(plan: QueryPlan, each: Iteration, seconds: float) -> Iterat
     with anyio.move_on_after(seconds):
         evaluated = await run_read(evaluation.evaluate, each.results, plan.expected, plan.mode)
         notes = []
-    language = goals.language_of(plan.goal)
-    described = (each.results, plan.expected, language)
+    described = (each.results, plan.expected, goals.language_of(plan.goal))
     return replace(
         each,
         expected_keywords=plan.expected.keywords,

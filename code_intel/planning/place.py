@@ -22,7 +22,6 @@ from code_intel.foundation import durable
 FOLDER = PLANS_FOLDER
 CONFIG = "config.json"
 INDEX = "index.json"
-OWN_ENTRIES = frozenset({CONFIG, "cache"})
 PLANS, KNOWLEDGE = "cache/plans", "cache/knowledge"
 PLAN_LOCK_TIMEOUT_S = 2.0
 """Seconds to wait for another process that writes."""
@@ -67,15 +66,14 @@ def file_in(root: Path, *parts: str) -> Path:
 def prepared(root: Path, folder: str) -> Path:
     """Return a folder below the root, created if missing; see `file_in`.
 
-    The first one gets a `.gitignore`: for the whole root, or only for the cache if the root has
-    other files.
+    The first one gets a `.gitignore`: for the whole root, or only for the cache if somebody else
+    created the root.
     """
     path = file_in(root, folder, INDEX).parent
     cache = root / "cache"
-    if not cache.exists():
-        hidden = cache if _has_others(root) else root
-        if not os.path.lexists(hidden / ".gitignore"):
-            durable.replace(hidden / ".gitignore", IGNORED)
+    hidden = cache if root.exists() else root
+    if not cache.exists() and not os.path.lexists(hidden / ".gitignore"):
+        durable.replace(hidden / ".gitignore", IGNORED)
     durable.make_folder(path)
     return path
 
@@ -93,15 +91,6 @@ def read(path: Path, most: int = MAX_PLAN_FILE_BYTES) -> bytes:
         raise
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-def _has_others(root: Path) -> bool:
-    """Return whether a folder has files that are not of plans; such files stay visible to git."""
-    try:
-        names = [child.name for child in root.iterdir()]
-    except OSError:  # it is created next, or that fails
-        return False
-    return any(name not in OWN_ENTRIES and name[0] != "." for name in names)
 
 
 def _refuse_links(base: Path, *parts: str) -> None:

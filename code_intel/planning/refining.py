@@ -13,16 +13,13 @@ from types import MappingProxyType
 from code_intel.chunking.words import split_identifier
 from code_intel.forest.text.globs import matches
 from code_intel.planning import outcome
-from code_intel.planning.goals import asked_for, distinct, folded, keywords, well_formed
+from code_intel.planning.goals import distinct, folded, keywords, says, well_formed
 from code_intel.planning.records import QueryPlan, Refinement, Result
 
 BEST_RESULTS = 3
 """Results whose definitions are used."""
-MAX_NAMES = 5
-"""Words of these definitions that a query gets."""
 MAX_RULE_CHARS = 500
 """Characters of a rule that are read."""
-MIN_NAME_CHARS = 3
 
 _INTRODUCED = re.compile(r"^\s*(?:please\s+)?(?:add|include|search(?:\s+for)?)\s+", re.IGNORECASE)
 _PLACE = re.compile(
@@ -110,7 +107,9 @@ def _expectations_alone(plan: QueryPlan) -> str:
 
 def _with_names(plan: QueryPlan) -> str:
     """Add the names of the definitions in the best results."""
-    names = names_of(plan)
+    best = outcome.best(plan)
+    known = " ".join((plan.goal, *plan.expected.keywords))
+    names = defined_names(best.results, known) if best else []
     return well_formed(plan.goal, names) if names else ""
 
 
@@ -124,18 +123,13 @@ METHODS: Mapping[Refinement, tuple[Callable[[QueryPlan], str], ...]] = MappingPr
 """The queries of each method, in the order in which they are tried."""
 
 
-def names_of(plan: QueryPlan) -> list[str]:
-    """Return words of the names that the best results define and no query had.
+def defined_names(results: Sequence[Result], known: str) -> list[str]:
+    """Return the names that the best results define and that a text does not say.
 
-    Only names of definitions are used: texts contain licences and imports.
+    Names in their texts do not count: licences and imports are texts, too.
     """
-    best = outcome.best(plan)
-    results = best.results[:BEST_RESULTS] if best else ()
-    symbols = [result.symbol.rpartition(".")[2] for result in results]
-    known = asked_for(" ".join((plan.goal, *plan.expected.keywords)))
-    parts = split_identifier(" ".join(symbols)).lower().split()
-    words = [word for word in parts if len(word) >= MIN_NAME_CHARS or not word.isascii()]
-    return [word for word in distinct(words) if not folded(word) <= known][:MAX_NAMES]
+    names = dict.fromkeys(each.symbol.rpartition(".")[2] for each in results[:BEST_RESULTS])
+    return [name for name in names if name and not says(known, name)]
 
 
 def _there(rule: ExpansionRule, document: str) -> bool:

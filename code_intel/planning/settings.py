@@ -15,7 +15,7 @@ from code_intel.errors import CodeIntelError, ConfigError, UsageError
 from code_intel.foundation import durable
 from code_intel.planning import place
 from code_intel.planning.expectations import PlanPart, Preset
-from code_intel.planning.patterns import all_compiled
+from code_intel.planning.patterns import check
 from code_intel.planning.presets import MAX_PRESET_NAME_CHARS
 from code_intel.planning.records import (
     DEFAULT_CONFIDENCE,
@@ -105,7 +105,7 @@ def load(root: Path) -> PlanSettings:
         found = PlanSettings.model_validate_json(data.removeprefix(b"\xef\xbb\xbf"), strict=True)
         for name, preset in found.presets.items():
             field = f"presets.{printable_key(name)}.expectedResults.contentPatterns"
-            all_compiled(preset.expectedResults.contentPatterns, field)
+            check(preset.expectedResults.contentPatterns, field)
     except FileNotFoundError:
         return PlanSettings()
     except ValidationError as error:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.chunking import knowledge_page as page
+from code_intel.chunking.knowledge_page import PageFrontMatter
 from code_intel.config import FOREST_CONFIG, default_config, load_index_config, load_settings
 from code_intel.forest.pages import MAX_PAGES
 from code_intel.forest.ranking.search import search
@@ -50,10 +51,10 @@ def forest(project: Path) -> Iterator[Index]:
         yield index
 
 
-def page_entry(project: Path) -> knowledge.PageEntry:
-    """Return the index entry of the only page."""
+def page_entry(project: Path) -> PageFrontMatter:
+    """Return the front matter of the only page."""
     (row,) = knowledge.PAGES.listing(project / ".gistdex").rows.values()
-    return row
+    return row.content
 
 
 def written(project: Path, found: QueryPlan, index: Index | None = None) -> Path:
@@ -86,7 +87,7 @@ def test_page_has_the_goal_the_results_and_file_digests(project: Path) -> None:
     assert "````\nx = 1\ndef login(token):\n    ```\n````" in text
     assert text.count("src/auth.py:") == 1  # one heading per file
     ((name, row),) = knowledge.PAGES.listing(project / ".gistdex").rows.items()
-    assert (name, row.goal, row.files) == (path.name, GOAL, ("src/auth.py",))
+    assert (name, row.content) == (path.name, front)
 
 
 def test_equal_plans_write_equal_pages(project: Path) -> None:

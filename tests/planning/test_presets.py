@@ -5,7 +5,7 @@ import pytest
 from code_intel.errors import UsageError
 from code_intel.planning.evaluation import evaluate
 from code_intel.planning.expectations import ExpectedResults, Preset
-from code_intel.planning.patterns import all_compiled
+from code_intel.planning.patterns import check, found
 from code_intel.planning.presets import chosen, known, of_plan, shipped
 from code_intel.planning.records import Expected, Result, Strategy
 from kept_plans import iteration, plan
@@ -125,7 +125,7 @@ BY_NAME = shipped()
 
 
 def finds(preset: Preset, text: str) -> bool:
-    return any(pattern.found(text) for pattern in all_compiled(patterns_of(preset)))
+    return any(found(pattern, text) for pattern in patterns_of(preset))
 
 
 def patterns_of(preset: Preset) -> tuple[str, ...]:
@@ -153,7 +153,8 @@ def test_a_preset_finds_nothing_in_prose(name: str) -> None:
 
 def test_presets_respect_the_limits_of_a_plan() -> None:
     for preset in BY_NAME.values():
-        assert len(all_compiled(patterns_of(preset))) == 1
+        check(patterns_of(preset))
+        assert len(patterns_of(preset)) == 1
         assert preset.about
         assert preset.aboutJa
         assert [*preset.unknown_keys()] == []

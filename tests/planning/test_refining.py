@@ -81,7 +81,7 @@ def test_words_of_licences_and_imports_are_never_used() -> None:
     )
     plan = asked(a_plan("voucher"), GOAL, licence)
     made = " ".join(queries(plan, licence)).split()
-    assert {"add", "line"} <= set(made)
+    assert "add_line" in made
     assert not {"copyright", "apache", "license", "authors", "warehouse"} & set(made)
 
 

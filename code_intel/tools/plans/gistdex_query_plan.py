@@ -20,7 +20,7 @@ from code_intel.planning.records import (
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.plans import plan_answers
-from code_intel.tools.plans.plan_inputs import earlier_source, either, plan_arguments
+from code_intel.tools.plans.plan_inputs import PlanArguments, earlier_source, either
 from code_intel.tools.plans.plan_keeping import PlanStore, record_calls
 from code_intel.tools.plans.plan_sources import source_of
 from code_intel.tools.plans.plan_turns import locked_initial_plan
@@ -28,10 +28,6 @@ from code_intel.tools.plans.plan_turns import locked_initial_plan
 TOOL_NAME = "gistdex_query_plan"
 LOCK_SHARE = 0.5
 """Share of the time limit to wait for another call on the same plan."""
-LOOKUP_SHARE = 0.25
-"""Share of the remaining time to look for an equal plan."""
-EVALUATE_SHARE = 0.5
-"""Share of the remaining time to evaluate earlier iterations again."""
 
 
 async def gistdex_query_plan(
@@ -100,8 +96,14 @@ async def gistdex_query_plan(
     and initialQueries; results are merged. `confidence` is the chance that the first result is
     right. Hits are hypotheses and do not change the phase.
     """
-    arguments = plan_arguments(
-        goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset
+    arguments = PlanArguments.of(
+        goal=goal,
+        initialQueries=initialQueries,
+        evaluationMode=evaluationMode,
+        expectedResults=expectedResults,
+        strategy=strategy,
+        planId=planId,
+        preset=preset,
     )
     session, handle = await context.read_session(session_id, TOOL_NAME)
     began = anyio.current_time()
@@ -111,7 +113,7 @@ async def gistdex_query_plan(
         usual = own.defaults
         end = began + either(timeoutSeconds, usual.timeoutSeconds)
         keeps = bool(either(saveIntermediateResults, usual.saveIntermediateResults))
-        store = PlanStore(context, root, own, intermediate=keeps)
+        store = PlanStore(context, root, intermediate=keeps)
         index, other = (provider, db) if provider or db or not before else earlier_source(before)
         async with source_of(context, session, index, other) as source:
             same = before is None or source.revision == before.revision
@@ -119,13 +121,11 @@ async def gistdex_query_plan(
             kept = None
             if before is None:
                 plan = replace(plan, asked=keeping.key_of(plan))
-                kept = await store.same(plan, source, (end - anyio.current_time()) * LOOKUP_SHARE)
+                kept = await store.same(plan, source)
             else:
                 if (index, other) == earlier_source(before):
                     plan = await store.held(plan, source)
-                plan = await loop.evaluated_again(
-                    plan, (end - anyio.current_time()) * EVALUATE_SHARE
-                )
+                plan = await loop.evaluated_again(plan, (end - anyio.current_time()) / 2)
             if kept is None:
                 plan = await loop.run(
                     plan,
@@ -138,6 +138,6 @@ async def gistdex_query_plan(
                 kept = await store.finish(plan, source.folder)
             plan, saved = kept
             fresh = plan.iterations[len(before.iterations) if before else 0 :]
-            answer, shown = plan_answers.answer(plan, source, saved)
-            notes = await record_calls(context, handle, session, source, fresh, shown)
-    return answer.noting(*arguments.given.unknown_keys(), *own.warnings, *store.warnings, *notes)
+            answer = plan_answers.answer(plan, source, saved)
+            notes = await record_calls(context, handle, session, source, fresh)
+    return answer.noting(*arguments.unknown_keys(), *own.warnings, *store.warnings, *notes)

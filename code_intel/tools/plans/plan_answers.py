@@ -58,10 +58,8 @@ STOPS: Mapping[Stop, str] = MappingProxyType(
 CONTINUE_HINT = "To continue, call again with planId and your own initialQueries."
 
 
-def answer(
-    plan: QueryPlan, source: PlanSource, saved: str
-) -> tuple[Answer, dict[int, list[Result]]]:
-    """Return the answer, and the results that it shows by the number of their iteration."""
+def answer(plan: QueryPlan, source: PlanSource, saved: str) -> Answer:
+    """Return the answer of a plan that is saved in a file."""
     last = within(map(_iteration, reversed(plan.iterations)), ITERATION_TOKENS)
     texts, is_cut = fit([hit_of(each) for each in plan.final], MAX_SEARCH_TOKENS)
     matched, missed = outcome.met(plan)
@@ -91,15 +89,11 @@ def answer(
         "index": index_data(source.index),
     }
     data = bounded(data, MAX_DATA_TOKENS)
-    found = {each.number: each.results for each in plan.iterations}
-    shown = {
-        row["iterationNumber"]: list(found[row["iterationNumber"]][: len(row["actualResults"])])
-        for row in data["iterations"]
-    }
-    if is_cut or sum(map(len, shown.values())) < sum(map(len, found.values())):
+    shown = sum(len(row["actualResults"]) for row in data["iterations"])
+    if is_cut or shown < sum(len(each.results) for each in plan.iterations):
         data["truncated"] = True
     data["message"] = _message(plan, saved if "truncated" in data else "")
-    return Answer(data, _text(plan, data["message"]) + index_text(source.index)), shown
+    return Answer(data, _text(plan, data["message"]) + index_text(source.index))
 
 
 def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:
