@@ -22,7 +22,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from code_intel.planning.matching import ResultPage, on_page, together
+from code_intel.planning.matching import ResultPage, occurs, together
 from code_intel.planning.patterns import check, found
 from code_intel.planning.records import Evaluation, Expected, Metrics, Mode, Result, Status
 
@@ -62,7 +62,7 @@ def evaluate(results: Sequence[Result], expected: Expected, mode: Mode = "fuzzy"
     if not results:
         return replace(EMPTY_EVALUATION, unmatched=(*keywords, *patterns))
     pages = [ResultPage(result) for result in results]
-    rows = [[on_page(word, page, mode) for page in pages] for word in keywords]
+    rows = [[occurs(word, page, mode) for page in pages] for word in keywords]
     things = [[at] for at in range(len(rows))] if mode == "strict" else together(keywords)
     said = [[any(hits) for hits in zip(*(rows[at] for at in each), strict=True)] for each in things]
     matching = [[found(pattern, result.text) for result in results] for pattern in patterns]

@@ -128,15 +128,6 @@ class Preset(PlanPart):
     evaluationMode: Mode | None = None
     initialQueries: Queries = []
 
-    def expects(self, own: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the goal's own keywords and the preset's, each once whatever its case."""
-        words, known = list(own), {word.casefold() for word in own}
-        for word in self.expectedResults.keywords:
-            if word.casefold() not in known:
-                known.add(word.casefold())
-                words.append(word)
-        return tuple(words)
-
 
 def merged(kind: type[RecordT], *layers: PlanPart | StoredRecord, **more: Any) -> RecordT:
     """Return a record of what is said, the later layers before the earlier ones."""

@@ -78,11 +78,6 @@ def distinct(queries: Iterable[str]) -> list[str]:
     return list(found.values())
 
 
-def english_of(goal: str) -> list[str]:
-    """Return the words that code is most likely to use for a Japanese goal; none for any other."""
-    return [said[0] for _, said in terms(goal[:MAX_GOAL_CHARS_READ]) if not _says_nothing(said[0])]
-
-
 def says(query: str, word: str) -> bool:
     """Return whether a query has a word: literally, with another ending, or in English."""
     query = unicodedata.normalize("NFKC", query)
@@ -91,18 +86,17 @@ def says(query: str, word: str) -> bool:
 
 def asked_for(query: str) -> frozenset[str]:
     """Return the index tokens that a query looks up; of a Japanese one, the English ones, too."""
-    return frozenset(query_words(query)) | frozenset(query_words(" ".join(english_of(query))))
+    read = terms(query[:MAX_GOAL_CHARS_READ])
+    english = " ".join(said[0] for _, said in read if not _says_nothing(said[0]))
+    return frozenset((*query_words(query), *query_words(english)))
 
 
 def _japanese(text: str) -> list[str]:
     read = terms(text)
     own = [term for term, said in read if not _says_nothing(said[0])]
-    return [*(said[0] for _, said in read), *own, *_unread(text)] or _SPOKEN.findall(text)
-
-
-def _unread(text: str) -> list[str]:
-    """Return unknown words, without single kanji (stems of verbs, as in 移り方) and 何."""
-    return [run for run in unread(text) if len(run) > 1 and run[0] != "何"]
+    # Without single kanji, which are stems of verbs, as in 移り方.
+    unknown = [run for run in unread(text) if len(run) > 1 and run[0] != "何"]
+    return [*(said[0] for _, said in read), *own, *unknown] or _SPOKEN.findall(text)
 
 
 def _says_nothing(word: str) -> bool:

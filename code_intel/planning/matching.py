@@ -61,13 +61,8 @@ class ResultPage:
         return frozenset(words(self.spelled))
 
 
-def occurs(keyword: str, result: Result, mode: Mode) -> bool:
+def occurs(keyword: str, page: ResultPage, mode: Mode) -> bool:
     """Return whether a keyword occurs in a result."""
-    return on_page(keyword, ResultPage(result), mode)
-
-
-def on_page(keyword: str, page: ResultPage, mode: Mode) -> bool:
-    """Do as `occurs`, for a result that many keywords are looked for in."""
     if not keyword.strip():
         return False
     if mode == "strict":

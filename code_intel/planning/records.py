@@ -39,18 +39,15 @@ MAX_WORD_CHARS, MAX_QUERY_CHARS = 200, 500
 MAX_GOAL_CHARS_READ = 4000
 """Characters of a goal that are read, as of a question."""
 MAX_PLAN_RESULTS, MAX_WAITING_QUERIES = 100, 1000
-MAX_DERIVED_QUERY_CHARS = 20_000
-"""Characters of a query that is made of a goal, what is expected, and what a rule adds."""
-MAX_PATH_CHARS = 5000
-"""Characters of a source, a document or a symbol: a path has 4,096 at the most."""
+MAX_TEXT_CHARS = 20_000
+"""Characters of a query that is made of a goal, expectations and a rule, and of other texts."""
 MAX_TIME_MS = 1e12
 """Milliseconds of all calls together."""
 
 _NO_NUL = r"^[^\x00]*$"
 Goal = Annotated[str, Field(max_length=MAX_GOAL_CHARS_READ, pattern=_NO_NUL)]
-Name = Annotated[str, Field(max_length=MAX_PATH_CHARS)]
-Query = Annotated[str, Field(max_length=MAX_DERIVED_QUERY_CHARS, pattern=_NO_NUL)]
-Remark = Annotated[str, Field(max_length=MAX_DERIVED_QUERY_CHARS)]
+Text = Annotated[str, Field(max_length=MAX_TEXT_CHARS)]
+Query = Annotated[str, Field(max_length=MAX_TEXT_CHARS, pattern=_NO_NUL)]
 Pattern = Annotated[str, Field(max_length=MAX_PATTERN_CHARS, pattern=_NO_NUL)]
 Rule = Annotated[str, Field(max_length=MAX_QUERY_CHARS, pattern=_NO_NUL)]
 Keywords = Annotated[tuple[Goal, ...], Field(max_length=MAX_KEYWORDS)]
@@ -81,15 +78,15 @@ class Result(StoredRecord):
         why: Tags of the signals that ranked it.
     """
 
-    document: Name
+    document: Text
     text: str
     similarity: Share
     score: float = 0.0
-    symbol: Name = ""
+    symbol: Text = ""
     start_line: Line = 0
     end_line: Line = 0
     position: Line = 0
-    why: tuple[Name, ...] = ()
+    why: tuple[Text, ...] = ()
 
 
 Results = Annotated[tuple[Result, ...], Field(max_length=MAX_PLAN_RESULTS)]
@@ -143,8 +140,8 @@ class Evaluation(StoredRecord):
     metrics: Annotated[Metrics, PlainSerializer(by_name)]
     score: Share
     confidence: Annotated[Share, Field(validation_alias=AliasChoices("confidence", "score"))]
-    matched: tuple[Remark, ...] = ()
-    unmatched: tuple[Remark, ...] = ()
+    matched: tuple[Text, ...] = ()
+    unmatched: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +153,12 @@ class Iteration(StoredRecord):
     expected_keywords: Keywords
     results: Annotated[Results, Field(alias="actualResults")]
     evaluation: Evaluation
-    feedback: Remark = ""
-    refinements: tuple[Remark, ...] = ()
+    feedback: Text = ""
+    refinements: tuple[Text, ...] = ()
     cached: bool = False
     milliseconds: Milliseconds = 0.0
-    error: Remark = ""
-    degraded: tuple[Remark, ...] = ()
+    error: Text = ""
+    degraded: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +186,7 @@ class QueryPlan(StoredRecord):
     waiting: Annotated[tuple[Query, ...], Field(max_length=MAX_WAITING_QUERIES)] = ()
     final: Annotated[Results, Field(alias="finalResults")] = ()
     stop: Annotated[Stop, Field(alias="stopReason")] = "stopped"
-    source: Annotated[Name, Field(pattern=_NO_NUL)] = ""
+    source: Query = ""
     revision: str = ""
     created: str = ""
     milliseconds: Annotated[Milliseconds, Field(alias="totalTime")] = 0.0

@@ -6,15 +6,14 @@ are equivalent.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from code_intel.chunking.words import split_identifier
 from code_intel.forest.text.globs import matches
 from code_intel.planning import outcome
 from code_intel.planning.goals import distinct, folded, keywords, says, well_formed
-from code_intel.planning.records import QueryPlan, Refinement, Result
+from code_intel.planning.records import QueryPlan, Result
 
 BEST_RESULTS = 3
 """Results whose definitions are used."""
@@ -68,11 +67,8 @@ def arranged(rules: Sequence[str], query: str, results: Sequence[Result]) -> tup
     A query follows a rule if it has all of the rule's words.
     """
     asked = folded(query)
-    places = [
-        rule
-        for rule in map(rule_terms, rules)
-        if rule.terms and folded(" ".join(rule.terms)) <= asked
-    ]
+    told = [rule for rule in map(rule_terms, rules) if rule.terms]
+    places = [rule for rule in told if folded(" ".join(rule.terms)) <= asked]
     return tuple(
         sorted(results, key=lambda each: -sum(_there(rule, each.document) for rule in places))
     )
@@ -81,46 +77,24 @@ def arranged(rules: Sequence[str], query: str, results: Sequence[Result]) -> tup
 def next_query(plan: QueryPlan) -> str | None:
     """Return the next query; None if everything that the method suggests was tried."""
     tried = {folded(each.query) for each in plan.iterations}
-    return next(
-        (query for query in _candidates(plan) if query and folded(query) not in tried), None
-    )
+    return next((each for each in _candidates(plan) if each and folded(each) not in tried), None)
 
 
 def _candidates(plan: QueryPlan) -> Iterator[str]:
+    """Yield the next rule's query, then those of the method, in the order to try them."""
     asked = [folded(each.query) for each in plan.iterations]
     for rule in map(rule_terms, plan.strategy.rules):
         if rule.terms and not any(folded(" ".join(rule.terms)) <= query for query in asked):
             yield well_formed(plan.goal, rule.terms)
             break
-    for method in METHODS[plan.strategy.refinement]:
-        yield method(plan)
-
-
-def _with_expectations(plan: QueryPlan) -> str:
-    return well_formed(plan.goal, plan.expected.keywords)
-
-
-def _expectations_alone(plan: QueryPlan) -> str:
-    """Leave out the goal, whose words may be what led astray."""
-    return " ".join(distinct(plan.expected.keywords))
-
-
-def _with_names(plan: QueryPlan) -> str:
-    """Add the names of the definitions in the best results."""
+    words = plan.expected.keywords
+    # The words of the goal may be what led astray.
+    by_words = (well_formed(plan.goal, words), " ".join(distinct(words)))
     best = outcome.best(plan)
-    known = " ".join((plan.goal, *plan.expected.keywords))
-    names = defined_names(best.results, known) if best else []
-    return well_formed(plan.goal, names) if names else ""
-
-
-METHODS: Mapping[Refinement, tuple[Callable[[QueryPlan], str], ...]] = MappingProxyType(
-    {
-        "keywords": (_with_expectations, _expectations_alone),
-        "semantic": (_with_names,),
-        "hybrid": (_with_expectations, _expectations_alone, _with_names),
-    }
-)
-"""The queries of each method, in the order in which they are tried."""
+    names = defined_names(best.results, " ".join((plan.goal, *words))) if best else []
+    by_names = (well_formed(plan.goal, names),) if names else ()
+    methods = {"keywords": by_words, "semantic": by_names, "hybrid": (*by_words, *by_names)}
+    yield from methods[plan.strategy.refinement]
 
 
 def defined_names(results: Sequence[Result], known: str) -> list[str]:

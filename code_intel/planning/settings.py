@@ -84,11 +84,6 @@ class PlanSettings(PlanPart):
     defaults: Defaults = Defaults.model_construct()
     presets: dict[PresetName, Preset] = Field(default={}, max_length=MAX_PRESETS)
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning for each unknown key."""
-        return tuple(self.unknown_keys())
-
     def most(self, kind: str) -> tuple[int, int]:
         """Return the maximum number and bytes of stored `plans` or `knowledge`."""
         return getattr(self.limits, kind), getattr(self.limits, f"{kind}MiB") * MIB
@@ -110,12 +105,18 @@ def load(root: Path) -> PlanSettings:
         return PlanSettings()
     except ValidationError as error:
         field, problem = first_problem(error)
-        raise _refused(root, f"{field}: {problem}" if field else problem, field) from None
+        problem = ": ".join(filter(None, (field, problem)))
     except UsageError as error:
-        raise _refused(root, f"{error.message} {error.hint}", error.details["field"]) from None
+        field, problem = error.details["field"], f"{error.message} {error.hint}"
     except CodeIntelError as error:
-        raise _refused(root, error.message) from error
-    return found
+        field, problem = "", error.message
+    else:
+        return found
+    raise ConfigError(
+        f"{root / place.CONFIG}: {problem.removesuffix('.')}.",
+        hint=SETTINGS_REMEDY,
+        details={"field": field or place.CONFIG},
+    )
 
 
 def limits_of(root: Path, kind: str) -> tuple[int, int]:
@@ -131,11 +132,3 @@ def write_defaults(root: Path) -> None:
     path = root / place.CONFIG
     if not os.path.lexists(path):
         durable.replace(path, f"{PlanSettings().model_dump_json(indent=2)}\n".encode())
-
-
-def _refused(root: Path, problem: str, field: str = "") -> ConfigError:
-    return ConfigError(
-        f"{root / place.CONFIG}: {problem.removesuffix('.')}.",
-        hint=SETTINGS_REMEDY,
-        details={"field": field or place.CONFIG},
-    )

@@ -18,11 +18,9 @@ RecordT = TypeVar("RecordT")
 _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
 
 
-def _adapter(kind: type[RecordT]) -> TypeAdapter[RecordT]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     """Return the converter of a kind of record, built on first use."""
-    if kind not in _ADAPTERS:
-        _ADAPTERS[kind] = TypeAdapter(kind)
-    return _ADAPTERS[kind]
+    return _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
 
 
 def as_json(record: StoredRecord) -> Any:
@@ -37,14 +35,16 @@ def parsed(kind: type[RecordT], data: bytes, name: str) -> RecordT:
         StorageError: It is damaged: names the file and the field, such as `iterations[2].query`.
     """
     try:
-        return _adapter(kind).validate_json(data)
+        found: RecordT = _adapter(kind).validate_json(data)
     except ValidationError as error:
         raise damaged(name, ": ".join(filter(None, first_problem(error)))) from None
+    return found
 
 
 def built(kind: type[RecordT], values: Mapping[str, Any]) -> RecordT:
     """Return a record of values by their names in JSON; other names are ignored."""
-    return _adapter(kind).validate_python(values, strict=False)
+    found: RecordT = _adapter(kind).validate_python(values, strict=False)
+    return found
 
 
 def first_problem(error: ValidationError) -> tuple[str, str]:

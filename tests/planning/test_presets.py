@@ -4,7 +4,7 @@ import pytest
 
 from code_intel.errors import UsageError
 from code_intel.planning.evaluation import evaluate
-from code_intel.planning.expectations import ExpectedResults, Preset
+from code_intel.planning.expectations import Preset
 from code_intel.planning.patterns import check, found
 from code_intel.planning.presets import chosen, known, of_plan, shipped
 from code_intel.planning.records import Expected, Result, Strategy
@@ -165,16 +165,9 @@ def test_results_of_the_right_kind_without_the_goal_are_insufficient(name: str) 
     preset = BY_NAME[name]
     text = " ".join((*preset.expectedResults.keywords, "\n", FOUND[name]["python"]))
     results = [Result(f"{at}.py", text, 0.85) for at in range(5)]
-    expected = Expected(preset.expects(("qqqzzz",)), patterns_of(preset))
+    expected = Expected(("qqqzzz", *preset.expectedResults.keywords), patterns_of(preset))
     assert preset.expectedResults.confidence is not None
     assert evaluate(results, expected).score < preset.expectedResults.confidence
-
-
-def test_keywords_of_a_preset_are_added_to_those_of_the_goal() -> None:
-    preset = Preset(expectedResults=ExpectedResults(keywords=["test", "Cart", "TEST"]))
-    assert preset.expects(("cart", "total")) == ("cart", "total", "test")
-    assert preset.expects(()) == ("test", "Cart")
-    assert preset.expects(("Cart", "cart")) == ("Cart", "cart", "test")
 
 
 def test_project_preset_overrides_a_shipped_one() -> None:

@@ -140,4 +140,4 @@ async def gistdex_query_plan(
             fresh = plan.iterations[len(before.iterations) if before else 0 :]
             answer = plan_answers.answer(plan, source, saved)
             notes = await record_calls(context, handle, session, source, fresh)
-    return answer.noting(*arguments.unknown_keys(), *own.warnings, *store.warnings, *notes)
+    return answer.noting(*arguments.unknown_keys(), *own.unknown_keys(), *store.warnings, *notes)

@@ -106,7 +106,10 @@ def _blank(goal: str, own: PlanSettings) -> QueryPlan:
 def _changed(plan: QueryPlan, preset: Preset, given: Preset) -> QueryPlan:
     """Return a plan with what a preset, then the caller changes."""
     layers = (plan.expected, preset.expectedResults, given.expectedResults)
-    words = given.expectedResults.keywords or preset.expects(plan.expected.keywords)
+    own = plan.expected.keywords
+    known = goals.asked_for(" ".join(own))
+    more = [word for word in preset.expectedResults.keywords if not goals.folded(word) <= known]
+    words = given.expectedResults.keywords or [*own, *more]
     return replace(
         plan,
         expected=merged(Expected, *layers, keywords=words[:MAX_KEYWORDS]),
