@@ -32,9 +32,8 @@ from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
-from code_intel.planning import keeping, place, refining
-from code_intel.planning.records import QueryPlan
-from code_intel.planning.stored import as_json
+from code_intel.planning import goals, keeping, place
+from code_intel.planning.records import QueryPlan, as_json
 from code_intel.records import Freshness
 from code_intel.tools.declaration import Tool
 from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
@@ -163,7 +162,7 @@ def _preview_data(plan: QueryPlan) -> dict[str, Any]:
 
 def _queries(plan: QueryPlan) -> list[str]:
     """Return the first queries of the plan."""
-    return list(plan.waiting) or list(filter(None, [refining.next_query(plan)]))
+    return list(plan.waiting) or list(filter(None, [goals.next_query(plan)]))
 
 
 def _preview_lines(plan: QueryPlan) -> Iterator[str]:

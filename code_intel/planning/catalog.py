@@ -18,7 +18,7 @@ from code_intel.errors import StorageError
 from code_intel.foundation import durable
 from code_intel.index import cancellation
 from code_intel.planning import place, settings
-from code_intel.planning.stored import dumps
+from code_intel.planning.records import dumps
 
 LOCK = "index.json.lock"
 DAY_NS = 24 * 3600 * 10**9

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from code_intel.foundation.text import visible
 from code_intel.planning.evaluation import hundredths
-from code_intel.planning.goals import says
+from code_intel.planning.goals import defined_names, says
 from code_intel.planning.records import Evaluation, Expected, Result
-from code_intel.planning.refining import defined_names
 from code_intel.records import Language
 
 MAX_SUGGESTIONS = 5

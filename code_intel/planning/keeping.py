@@ -13,10 +13,9 @@ from typing import Any
 
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.foundation.redaction import masked_data
-from code_intel.planning import outcome, place, stored
+from code_intel.planning import outcome, place, records
 from code_intel.planning.catalog import Catalog, KeptFile
-from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Result
-from code_intel.planning.stored import as_json, damaged, dumps
+from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Result, as_json, damaged, dumps
 
 PLAN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 RUNNING = 2 * MAX_PLAN_SECONDS
@@ -130,7 +129,7 @@ def parsed(data: bytes, name: str) -> QueryPlan:
     Raises:
         StorageError: It is damaged: names the file and the field.
     """
-    plan = stored.parsed(QueryPlan, data, name)
+    plan = records.parsed(QueryPlan, data, name)
     if name != f"{plan.id}.json":
         raise damaged(name, "planId belongs to another plan")
     return plan

@@ -15,8 +15,7 @@ from code_intel.errors import StorageError
 from code_intel.index.safe_files import read_document
 from code_intel.planning import outcome, place
 from code_intel.planning.catalog import Catalog
-from code_intel.planning.records import QueryPlan, Result
-from code_intel.planning.stored import damaged
+from code_intel.planning.records import QueryPlan, Result, damaged
 
 MAX_FINDINGS = 8
 

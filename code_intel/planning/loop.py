@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from code_intel.errors import CodeIntelError
 from code_intel.index.cancellation import run_read
-from code_intel.planning import evaluation, feedback, goals, outcome, refining
+from code_intel.planning import evaluation, feedback, goals, outcome
 from code_intel.planning.records import (
     FoundResults,
     Iteration,
@@ -67,7 +67,7 @@ async def run(
     first = len(plan.iterations)
     for done in range(more):
         query = (
-            plan.waiting[0] if plan.waiting else await to_thread.run_sync(refining.next_query, plan)
+            plan.waiting[0] if plan.waiting else await to_thread.run_sync(goals.next_query, plan)
         )
         if query is None:
             stop = "no_new_query"
@@ -157,7 +157,7 @@ async def _evaluated(plan: QueryPlan, each: Iteration, seconds: float) -> Iterat
 
 def _arranged(plan: QueryPlan, query: str, found: FoundResults) -> FoundResults:
     """Return as many results as are wanted, those first that the rules of the query ask for."""
-    results = refining.arranged(plan.strategy.rules, query, found.results)
+    results = goals.arranged(plan.strategy.rules, query, found.results)
     return found._replace(results=results[: max(MIN_RESULTS, plan.expected.min_matches)])
 
 

@@ -1,23 +1,34 @@
-"""The records of query plans: frozen, without behaviour.
+"""The records of query plans, and their conversion to JSON and back.
 
 A `QueryPlan` has the expectations of a goal and its iterations. Each `Iteration` is a query, its
 results and their evaluation. A continued plan is a new object with more iterations (seed 003 §1 and
 §2).
 
-The annotations are the schema of the stored files (`planning.stored`): names in camel case or
+The annotations are the schema of the stored files: names in camel case or
 those of seed 003, and bounds, because a repository may contain files that somebody wrote
-(docs/decisions/0041). They are checked where a file is read, not where an object is made.
+(docs/decisions/0041). They are checked where a file is read, not where an object is made. A field
+that is missing in an older file has its default, and unknown keys are ignored.
 
 Shares and scores are 0 to 1, times milliseconds, moments ISO 8601 with an offset.
 """
 
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import AliasChoices, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AliasChoices,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic.alias_generators import to_camel
 
+from code_intel.config.reading import printable_key
+from code_intel.errors import StorageError
 from code_intel.planning.patterns import MAX_PATTERN_CHARS, MAX_PATTERNS
 
 Mode = Literal["strict", "fuzzy", "semantic"]
@@ -44,6 +55,8 @@ MAX_TEXT_CHARS = 20_000
 MAX_TIME_MS = 1e12
 """Milliseconds of all calls together."""
 
+RecordT = TypeVar("RecordT")
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
 _NO_NUL = r"^[^\x00]*$"
 Goal = Annotated[str, Field(max_length=MAX_GOAL_CHARS_READ, pattern=_NO_NUL)]
 Text = Annotated[str, Field(max_length=MAX_TEXT_CHARS)]
@@ -52,6 +65,8 @@ Pattern = Annotated[str, Field(max_length=MAX_PATTERN_CHARS, pattern=_NO_NUL)]
 Rule = Annotated[str, Field(max_length=MAX_QUERY_CHARS, pattern=_NO_NUL)]
 Keywords = Annotated[tuple[Goal, ...], Field(max_length=MAX_KEYWORDS)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Iterations = Annotated[int, Field(ge=1, le=MAX_ITERATIONS)]
+Seconds = Annotated[int, Field(ge=MIN_PLAN_SECONDS, le=MAX_PLAN_SECONDS)]
 MinMatches = Annotated[int, Field(ge=1, le=MAX_MATCHES)]
 Milliseconds = Annotated[float, Field(ge=0, le=MAX_TIME_MS)]
 Line = Annotated[int, Field(ge=0, lt=2**31)]
@@ -204,3 +219,54 @@ class FoundResults(NamedTuple):
 
 Search = Callable[[str], Awaitable[FoundResults]]
 """Asks an index one query; raises `CodeIntelError` when it cannot be asked."""
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return the converter of a kind of record, built on first use."""
+    return _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
+
+
+def as_json(record: StoredRecord) -> Any:
+    """Return a record as JSON data in the order of its fields."""
+    return _adapter(type(record)).dump_python(record, mode="json")
+
+
+def parsed(kind: type[RecordT], data: bytes, name: str) -> RecordT:
+    """Return the record that a file keeps.
+
+    Raises:
+        StorageError: It is damaged: names the file and the field, such as `iterations[2].query`.
+    """
+    try:
+        found: RecordT = _adapter(kind).validate_json(data)
+    except ValidationError as error:
+        raise damaged(name, ": ".join(filter(None, first_problem(error)))) from None
+    return found
+
+
+def built(kind: type[RecordT], values: Mapping[str, Any]) -> RecordT:
+    """Return a record of values by their names in JSON; other names are ignored."""
+    found: RecordT = _adapter(kind).validate_python(values, strict=False)
+    return found
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Return the first field that is wrong, empty for the whole, and what it should be."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    parts = (f"[{at}]" if isinstance(at, int) else f".{printable_key(at)}" for at in first["loc"])
+    return "".join(parts).removeprefix("."), first["msg"]
+
+
+def dumps(document: Mapping[str, Any]) -> bytes:
+    """Return readable JSON; text that is not UTF-8 becomes question marks."""
+    text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
+    return f"{text}\n".encode("utf-8", "replace")
+
+
+def damaged(name: str, reason: str) -> StorageError:
+    """Return the error that a kept file cannot be read."""
+    return StorageError(
+        f"{name} cannot be read: {reason}.",
+        hint="Delete the file. It is a cache, and planning creates it again.",
+        details={"file": name},
+    )

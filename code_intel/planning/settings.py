@@ -13,24 +13,9 @@ from pydantic import Field, ValidationError
 from code_intel.config.reading import printable_key
 from code_intel.errors import CodeIntelError, ConfigError, UsageError
 from code_intel.foundation import durable
-from code_intel.planning import place
-from code_intel.planning.expectations import PlanPart, Preset
+from code_intel.planning import place, records
+from code_intel.planning.expectations import MAX_PRESET_NAME_CHARS, PlanPart, Preset
 from code_intel.planning.patterns import check
-from code_intel.planning.presets import MAX_PRESET_NAME_CHARS
-from code_intel.planning.records import (
-    DEFAULT_CONFIDENCE,
-    ITERATIONS,
-    MAX_ITERATIONS,
-    MAX_PLAN_SECONDS,
-    MIN_MATCHES,
-    MIN_PLAN_SECONDS,
-    SECONDS,
-    MinMatches,
-    Mode,
-    Refinement,
-    Share,
-)
-from code_intel.planning.stored import first_problem
 
 SETTINGS_REMEDY = "Correct the file, or remove it; the next plan writes the defaults."
 MIB = 1024 * 1024
@@ -58,18 +43,20 @@ class Limits(PlanPart):
 class Defaults(PlanPart):
     """What a plan is told by no call and no preset."""
 
-    maxIterations: int = Field(
-        default=ITERATIONS, ge=1, le=MAX_ITERATIONS, description="Queries per call."
+    maxIterations: records.Iterations = Field(
+        default=records.ITERATIONS, description="Queries per call."
     )
-    timeoutSeconds: int = Field(
-        default=SECONDS, ge=MIN_PLAN_SECONDS, le=MAX_PLAN_SECONDS, description="Time per call."
+    timeoutSeconds: records.Seconds = Field(default=records.SECONDS, description="Time per call.")
+    minMatches: records.MinMatches = Field(
+        default=records.MIN_MATCHES, description="Number of expected results."
     )
-    minMatches: MinMatches = Field(default=MIN_MATCHES, description="Number of expected results.")
-    confidence: Share = Field(
-        default=DEFAULT_CONFIDENCE, description="Score at which a plan succeeds."
+    confidence: records.Share = Field(
+        default=records.DEFAULT_CONFIDENCE, description="Score at which a plan succeeds."
     )
-    evaluationMode: Mode = Field(default="fuzzy", description="How keywords match.")
-    refinementMethod: Refinement = Field(default="hybrid", description="How queries are refined.")
+    evaluationMode: records.Mode = Field(default="fuzzy", description="How keywords match.")
+    refinementMethod: records.Refinement = Field(
+        default="hybrid", description="How queries are refined."
+    )
     saveIntermediateResults: bool = Field(
         default=True,
         description="Whether the texts of all results are stored, or only of the final ones.",
@@ -104,7 +91,7 @@ def load(root: Path) -> PlanSettings:
     except FileNotFoundError:
         return PlanSettings()
     except ValidationError as error:
-        field, problem = first_problem(error)
+        field, problem = records.first_problem(error)
         problem = ": ".join(filter(None, (field, problem)))
     except UsageError as error:
         field, problem = error.details["field"], f"{error.message} {error.hint}"

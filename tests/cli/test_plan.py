@@ -15,7 +15,7 @@ from code_intel.cli.main import main
 from code_intel.foundation.durable import locked
 from code_intel.planning import keeping, place
 from code_intel.planning.catalog import LOCK
-from code_intel.planning.presets import shipped
+from code_intel.planning.expectations import shipped
 from code_intel.planning.records import Expected, QueryPlan, Strategy
 from projects import BIN
 

@@ -11,7 +11,7 @@ from anyio import from_thread, to_thread
 from code_intel.errors import BusyError
 from code_intel.index import cancellation
 from code_intel.planning import keeping, place
-from code_intel.planning.stored import as_json
+from code_intel.planning.records import as_json
 from kept_plans import iteration, plan, result
 
 

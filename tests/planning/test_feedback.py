@@ -6,8 +6,8 @@ from code_intel.foundation.text import hidden_character
 from code_intel.planning import feedback as said
 from code_intel.planning.evaluation import evaluate
 from code_intel.planning.feedback import feedback, suggestions
+from code_intel.planning.goals import defined_names
 from code_intel.planning.records import DEFAULT_CONFIDENCE, Evaluation, Expected, Metrics, Result
-from code_intel.planning.refining import defined_names
 from code_intel.records import Language
 
 RESULTS = (

@@ -4,9 +4,8 @@ import pytest
 
 from code_intel.errors import UsageError
 from code_intel.planning.evaluation import evaluate
-from code_intel.planning.expectations import Preset
+from code_intel.planning.expectations import Preset, chosen, known, of_plan, shipped
 from code_intel.planning.patterns import check, found
-from code_intel.planning.presets import chosen, known, of_plan, shipped
 from code_intel.planning.records import Expected, Result, Strategy
 from kept_plans import iteration, plan
 

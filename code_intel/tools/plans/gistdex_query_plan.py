@@ -7,23 +7,19 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from code_intel.planning import keeping, loop
+from code_intel.planning import keeping, loop, records
 from code_intel.planning.expectations import ExpectedResults, Queries, StrategyGiven
-from code_intel.planning.records import (
-    ITERATIONS,
-    MAX_ITERATIONS,
-    MAX_PLAN_SECONDS,
-    MIN_PLAN_SECONDS,
-    SECONDS,
-    Mode,
-)
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.plans import plan_answers
-from code_intel.tools.plans.plan_inputs import PlanArguments, earlier_source, either
+from code_intel.tools.plans.plan_inputs import (
+    PlanArguments,
+    earlier_source,
+    either,
+    locked_initial_plan,
+)
 from code_intel.tools.plans.plan_keeping import PlanStore, record_calls
 from code_intel.tools.plans.plan_sources import source_of
-from code_intel.tools.plans.plan_turns import locked_initial_plan
 
 TOOL_NAME = "gistdex_query_plan"
 LOCK_SHARE = 0.5
@@ -37,15 +33,11 @@ async def gistdex_query_plan(
     ],
     initialQueries: Queries = [],
     maxIterations: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            le=MAX_ITERATIONS,
-            description=f"Maximum queries; default {ITERATIONS}, or all initialQueries.",
-        ),
+        records.Iterations | None,
+        Field(description=f"Maximum queries; default {records.ITERATIONS}, or all initialQueries."),
     ] = None,
     evaluationMode: Annotated[
-        Mode | None,
+        records.Mode | None,
         Field(description="How keywords match: strict, fuzzy (default) or semantic."),
     ] = None,
     saveIntermediateResults: Annotated[
@@ -53,14 +45,8 @@ async def gistdex_query_plan(
         Field(description="Save the texts of all results; false: only of the final results."),
     ] = None,
     timeoutSeconds: Annotated[
-        int | None,
-        Field(
-            ge=MIN_PLAN_SECONDS,
-            le=MAX_PLAN_SECONDS,
-            description=(
-                f"Time limit; default {SECONDS}. After it, the results so far are returned."
-            ),
-        ),
+        records.Seconds | None,
+        Field(description=f"Time limit; default {records.SECONDS}. Then it returns what it found."),
     ] = None,
     expectedResults: Annotated[
         ExpectedResults | None,
@@ -107,7 +93,7 @@ async def gistdex_query_plan(
     )
     session, handle = await context.read_session(session_id, TOOL_NAME)
     began = anyio.current_time()
-    waits = either(timeoutSeconds, SECONDS) * LOCK_SHARE
+    waits = either(timeoutSeconds, records.SECONDS) * LOCK_SHARE
     async with locked_initial_plan(context, arguments, waits) as initial:
         root, own, before, plan = initial
         usual = own.defaults

@@ -1,24 +1,36 @@
-"""Build a query plan from the caller's arguments.
+"""Build a query plan from the caller's arguments, and let one call at a time work on it.
 
 Omitted arguments come from a preset, then from the project's defaults. A continued plan keeps what
-the caller does not change, and its earlier results are evaluated by the new expectations.
+the caller does not change, and its earlier results are evaluated by the new expectations. Two
+calls that continue the same plan would overwrite each other's results, so each takes a lock file
+beside the plan, which ends with its process (docs/decisions/0041).
 """
 # ruff: noqa: N815 - the names of seed 003, on the wire
 
 import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import anyio
+from filelock import FileLock, Timeout  # noqa: TID251 - a lock that is held for long
+
 from code_intel.config import Settings
-from code_intel.errors import UsageError
-from code_intel.planning import goals, keeping, patterns, place, presets, settings
+from code_intel.errors import BusyError, StorageError, UsageError
+from code_intel.foundation import durable
+from code_intel.planning import expectations, goals, keeping, patterns, place, settings
 from code_intel.planning.expectations import Preset, merged
 from code_intel.planning.records import MAX_KEYWORDS, Expected, QueryPlan, Strategy
 from code_intel.planning.settings import PlanSettings
 from code_intel.session.wording import fold
 from code_intel.tools.context.corpus_service import check_query
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+
+POLL_SECONDS = 0.05
+"""Time between two checks whether another call has finished."""
 
 
 class PlanArguments(Preset):
@@ -87,8 +99,8 @@ def initial_plan(settings_: Settings, given: PlanArguments) -> InitialPlan:
 def _preset(root: Path, name: str, own: PlanSettings) -> Preset:
     """Return the preset of a name, or what the kept plan of an id teaches."""
     if keeping.PLAN_ID.fullmatch(name.lower()):
-        return presets.of_plan(keeping.load(root, name, "preset"))
-    return presets.chosen(name, own.presets) if name else Preset()
+        return expectations.of_plan(keeping.load(root, name, "preset"))
+    return expectations.chosen(name, own.presets) if name else Preset()
 
 
 def _blank(goal: str, own: PlanSettings) -> QueryPlan:
@@ -127,3 +139,63 @@ def earlier_source(plan: QueryPlan) -> tuple[str, str]:
 def either(*values: Any) -> Any:
     """Return the first value that is not None."""
     return next((value for value in values if value is not None), None)
+
+
+@asynccontextmanager
+async def locked_plan(root: Path, plan_id: str, seconds: float) -> AsyncIterator[None]:
+    """Lock a plan for one call; other calls wait.
+
+    Raises:
+        UsageError: `planId` is not a plan id.
+        BusyError: The lock was not free in time.
+    """
+    path = keeping.file_of(root, plan_id).with_suffix(".lock")
+    lock = FileLock(path, thread_local=False)
+    try:
+        with anyio.move_on_after(seconds) as waiting:
+            # Another process sets no event.
+            while not await run_in_thread(_take, lock, root):  # noqa: ASYNC110
+                await anyio.sleep(POLL_SECONDS)
+        if waiting.cancelled_caught:
+            raise BusyError(
+                f"Another call is working on plan {plan_id}.",
+                hint="Call again with this planId when that call has ended, to continue from its "
+                "results. Or omit planId to start a new plan.",
+                details={"field": "planId"},
+            )
+        yield
+    finally:
+        if lock.is_locked:
+            with suppress(StorageError):  # Windows removes no file that is open
+                durable.remove(path, flushed=False)
+            lock.release()
+
+
+def _take(lock: FileLock, root: Path) -> bool:
+    """Return whether the lock was free. A disk without locks stores no plan, so it needs none."""
+    try:
+        place.prepared(root, place.PLANS)
+        lock.acquire(blocking=False)
+    except Timeout:
+        return False
+    except (StorageError, OSError):
+        pass
+    return True
+
+
+@asynccontextmanager
+async def locked_initial_plan(
+    context: GatewayContext, arguments: PlanArguments, seconds: float
+) -> AsyncIterator[InitialPlan]:
+    """Lock a new plan, or an earlier one to continue.
+
+    Raises:
+        UsageError: An argument is wrong.
+        NotFoundError: There is no plan with this id.
+        BusyError: The lock was not free in time.
+    """
+    initial = await run_in_thread(initial_plan, context.settings, arguments)  # fail before waiting
+    async with locked_plan(initial.root, initial.plan.id, seconds):
+        if initial.before is not None:  # another call may have continued it
+            initial = await run_in_thread(initial_plan, context.settings, arguments)
+        yield initial

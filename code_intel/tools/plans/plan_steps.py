@@ -19,8 +19,8 @@ from code_intel.planning.records import MAX_KEYWORDS, Expected, FoundResults, Qu
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_answers import evaluation_data
+from code_intel.tools.plans.plan_inputs import locked_plan
 from code_intel.tools.plans.plan_keeping import PlanStore
-from code_intel.tools.plans.plan_turns import locked_plan
 
 PlanId = Annotated[str, Field(max_length=100, description="Add this search to a query plan.")]
 ExpectedKeywords = Annotated[

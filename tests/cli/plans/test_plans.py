@@ -17,7 +17,7 @@ from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
 from code_intel.planning import keeping, knowledge
 from code_intel.planning.catalog import KeptFile, beyond
-from code_intel.planning.presets import shipped
+from code_intel.planning.expectations import shipped
 from code_intel.planning.records import (
     DEFAULT_CONFIDENCE,
     Evaluation,
