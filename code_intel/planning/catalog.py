@@ -117,6 +117,7 @@ class Catalog(Generic[ContentT]):
 
         Raises:
             StorageError: The disk failed, or a link is on the way; the file is the old or the new.
+            ConfigError: config.json cannot be read.
             BusyError: Another process holds the lock.
         """
         path, folder = self.path(root, name), place.prepared(root, self.folder)
@@ -126,7 +127,7 @@ class Catalog(Generic[ContentT]):
             self.note_use(root, name)
             rows = self.listing(root).rows
             kept = {name, *(each for each, row in rows.items() if self.in_use(row))}
-            for each in beyond(rows, *settings.limits_of(root, self.kind), kept):
+            for each in beyond(rows, *settings.load(root).most(self.kind), kept):
                 durable.remove(folder / each, flushed=False)
                 del rows[each]
             self._write_index(root, rows)

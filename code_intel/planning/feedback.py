@@ -71,59 +71,51 @@ OTHER = Phrase(
 )
 
 
-def feedback(
-    evaluation: Evaluation, results: Sequence[Result], expected: Expected, language: Language
-) -> str:
-    """Return one line: the confidence, and what is missing."""
+def described(
+    query: str,
+    evaluation: Evaluation,
+    results: Sequence[Result],
+    expected: Expected,
+    language: Language,
+) -> tuple[str, tuple[str, ...]]:
+    """Return a line with the confidence and what is missing, and what to try next.
+
+    Nothing is suggested if the confidence was reached. Each suggestion has its evidence.
+    """
     reached = bool(results) and evaluation.confidence >= expected.confidence
     similarity, count = evaluation.metrics.semantic_similarity, len(results)
+    missing = evaluation.unmatched
     clauses = {
         NO_RESULTS: not results,
         REACHED: reached,
         NOT_REACHED: bool(results) and not reached,
-        NOT_FOUND: bool(evaluation.unmatched),
+        NOT_FOUND: bool(missing),
         TOO_FEW_RESULTS: not reached and 0 < count < expected.min_matches,
         UNLIKE: not reached and count > 0 and similarity < UNLIKE_SIMILARITY,
     }
     values = {
         "confidence": hundredths(evaluation.confidence, expected.confidence),
         "requested": expected.confidence,
-        "names": _quoted(evaluation.unmatched, language),
+        "names": _quoted(missing, language),
         "count": count,
         "least": expected.min_matches,
         "value": similarity,
     }
     said = (phrase.say(language, **values) for phrase, holds in clauses.items() if holds)
-    return "".join(f"{clause}{STOP.say(language)}" for clause in said).rstrip()
-
-
-def suggestions(
-    query: str,
-    evaluation: Evaluation,
-    results: Sequence[Result],
-    expected: Expected,
-    language: Language,
-) -> tuple[str, ...]:
-    """Return what to try next, each with its evidence; nothing if the confidence was reached.
-
-    They are what an iteration answers as `refinements`.
-    """
-    if results and evaluation.confidence >= expected.confidence:
-        return ()
-    missing = evaluation.unmatched
+    line = "".join(f"{clause}{STOP.say(language)}" for clause in said).rstrip()
+    if reached:
+        return line, ()
     named = {
         ASK: [each for each in missing if each not in expected.patterns and not says(query, each)],
         PATTERN: [each for each in missing if each in expected.patterns],
         NAMES: defined_names(results, query),
+        OTHER: [""] if not results or similarity < UNLIKE_SIMILARITY else [],
     }
-    lines = [
+    return line, tuple(
         phrase.say(language, names=_quoted(names, language))
         for phrase, names in named.items()
         if names
-    ]
-    if not results or evaluation.metrics.semantic_similarity < UNLIKE_SIMILARITY:
-        lines.append(OTHER.say(language))
-    return tuple(lines)
+    )
 
 
 def _quoted(names: Sequence[str], language: Language) -> str:

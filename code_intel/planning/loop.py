@@ -14,13 +14,7 @@ from anyio import to_thread
 from code_intel.errors import CodeIntelError
 from code_intel.index.cancellation import run_read
 from code_intel.planning import evaluation, feedback, goals, outcome
-from code_intel.planning.records import (
-    FoundResults,
-    Iteration,
-    QueryPlan,
-    Search,
-    Stop,
-)
+from code_intel.planning.records import FoundResults, Iteration, QueryPlan, Search, Stop
 
 Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Receives progress: finished iterations, their maximum, and the current query."""
@@ -50,25 +44,17 @@ async def run(
 ) -> QueryPlan:
     """Return the plan with at most `more` further iterations, its result, and why it stopped.
 
-    Waiting queries are tried first, in order; then those of `refining`. Each has an equal share of
-    the remaining time. A query that fails or takes longer is an iteration with `error`.
-
-    Args:
-        plan: The plan so far; it is not changed.
-        search: Searches the index.
-        more: Maximum of further iterations.
-        seconds: Time limit of all of them.
-        report: Called before each query, and at the end.
-        keep: Called with the plan after each iteration, as `stopped`; an error ends the plan.
+    Waiting queries are tried first, in order; then those of `goals.next_query`. Each has an equal
+    share of the remaining time. A query that fails or takes longer is an iteration with `error`.
+    `keep` gets the plan after each iteration, as `stopped`; an error of it ends the plan.
     """
     began, spent = anyio.current_time(), plan.milliseconds
     end = began + seconds
     stop: Stop = "iterations"
     first = len(plan.iterations)
     for done in range(more):
-        query = (
-            plan.waiting[0] if plan.waiting else await to_thread.run_sync(goals.next_query, plan)
-        )
+        made = goals.next_query
+        query = plan.waiting[0] if plan.waiting else await to_thread.run_sync(made, plan)
         if query is None:
             stop = "no_new_query"
             break
@@ -99,12 +85,7 @@ async def run(
 async def evaluated_again(plan: QueryPlan, seconds: float) -> QueryPlan:
     """Return a continued plan, with its earlier iterations compared to its expectations.
 
-    Args:
-        plan: The plan with the new expectations and those results that the index still has.
-        seconds: Time limit; an iteration that is not compared in time scores 0 and says why.
-
-    Raises:
-        UsageError: A pattern is invalid; it is named.
+    An iteration that is not compared in time scores 0 and says why.
     """
     end = anyio.current_time() + seconds
     iterations = [
@@ -144,13 +125,14 @@ async def _evaluated(plan: QueryPlan, each: Iteration, seconds: float) -> Iterat
     with anyio.move_on_after(seconds):
         evaluated = await run_read(evaluation.evaluate, each.results, plan.expected, plan.mode)
         notes = []
-    described = (each.results, plan.expected, goals.language_of(plan.goal))
+    language = goals.language_of(plan.goal)
+    said, tips = feedback.described(each.query, evaluated, each.results, plan.expected, language)
     return replace(
         each,
         expected_keywords=plan.expected.keywords,
         evaluation=evaluated,
-        feedback=feedback.feedback(evaluated, *described),
-        refinements=feedback.suggestions(each.query, evaluated, *described),
+        feedback=said,
+        refinements=tips,
         degraded=(*(note for note in each.degraded if note != NOT_EVALUATED), *notes),
     )
 

@@ -67,20 +67,15 @@ def occurs(keyword: str, page: ResultPage, mode: Mode) -> bool:
         return False
     if mode == "strict":
         return keyword in page.spelled
-    if _is_said(keyword, page):
-        return True
-    return mode == "semantic" and covered(_meanings(keyword), page.tokens) == 1
-
-
-def _is_said(keyword: str, page: ResultPage) -> bool:
-    said = _readings(keyword)
+    said, word = _readings(keyword), folded(keyword)
     if not said:  # signs alone, such as `=>`
-        return folded(keyword) in page.folded
+        return word in page.folded
     if any(each in page.words for each in said):
         return True
-    word = folded(keyword)
     may_differ = len(word) >= MIN_MISSPELLED_CHARS and word.isalpha() and _has_boundary(word[0])
-    return may_differ and any(_is_one_edit(word, other) for other in page.vocabulary)
+    if may_differ and any(_is_one_edit(word, other) for other in page.vocabulary):
+        return True
+    return mode == "semantic" and covered(_meanings(keyword), page.tokens) == 1
 
 
 @lru_cache(maxsize=256)

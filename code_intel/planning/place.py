@@ -14,12 +14,10 @@ import os
 from pathlib import Path
 
 from code_intel.config import Settings
-from code_intel.config.own_files import PLANS_FOLDER
 from code_intel.config.reading import read_regular_file
 from code_intel.errors import StorageError
 from code_intel.foundation import durable
 
-FOLDER = PLANS_FOLDER
 CONFIG = "config.json"
 INDEX = "index.json"
 PLANS, KNOWLEDGE = "cache/plans", "cache/knowledge"
@@ -97,11 +95,7 @@ def _refuse_links(base: Path, *parts: str) -> None:
     path = base
     for part in parts:
         path /= part
-        try:
-            is_link = path.is_symlink()
-        except OSError as error:  # a name longer than any disk has
-            raise StorageError(f"{path} cannot be read: {error.strerror}.") from error
-        if is_link:
+        if os.path.islink(path):  # noqa: PTH114 - False also for a name that is too long
             raise StorageError(
                 f"{path} is a link, which is not allowed here.",
                 hint="Remove the link. A folder is created when needed.",

@@ -106,14 +106,6 @@ def load(root: Path) -> PlanSettings:
     )
 
 
-def limits_of(root: Path, kind: str) -> tuple[int, int]:
-    """Return `PlanSettings.most`, of the defaults where the file cannot be used."""
-    try:
-        return load(root).most(kind)
-    except CodeIntelError:  # told where a plan begins; here something is being kept
-        return PlanSettings().most(kind)
-
-
 def write_defaults(root: Path) -> None:
     """Write the file with the defaults, unless there is anything in its place."""
     path = root / place.CONFIG

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 from code_intel.foundation.text import hidden_character
 from code_intel.planning import feedback as said
 from code_intel.planning.evaluation import evaluate
-from code_intel.planning.feedback import feedback, suggestions
+from code_intel.planning.feedback import described
 from code_intel.planning.goals import defined_names
 from code_intel.planning.records import DEFAULT_CONFIDENCE, Evaluation, Expected, Metrics, Result
 from code_intel.records import Language
@@ -16,6 +18,22 @@ RESULTS = (
     Result("c.ts", "vitepress? themeConfig no", 0.2, 0.9),
 )
 EXPECTED = Expected(("config", "vitepress", "threshold"), (r"defineConfig\(", r"it\("), 5)
+
+
+def feedback(
+    evaluation: Evaluation, results: Sequence[Result], expected: Expected, language: Language
+) -> str:
+    return described("", evaluation, results, expected, language)[0]
+
+
+def suggestions(
+    query: str,
+    evaluation: Evaluation,
+    results: Sequence[Result],
+    expected: Expected,
+    language: Language,
+) -> tuple[str, ...]:
+    return described(query, evaluation, results, expected, language)[1]
 
 
 def test_feedback_names_confidence_and_missing_items() -> None:

@@ -137,10 +137,6 @@ def test_invalid_value_is_named_by_its_key(tmp_path: Path, content: Any, named: 
     assert "config.json" in refused.value.message
     field = str(refused.value.details["field"])
     assert field == "config.json" or field in refused.value.message
-    assert settings.limits_of(tmp_path, "plans") == (
-        200,
-        64 << 20,
-    )  # saving continues with the defaults
     assert "code-intel init" not in refused.value.hint  # init does not create the file
 
 

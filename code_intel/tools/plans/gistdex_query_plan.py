@@ -15,7 +15,6 @@ from code_intel.tools.plans import plan_answers
 from code_intel.tools.plans.plan_inputs import (
     PlanArguments,
     earlier_source,
-    either,
     locked_initial_plan,
 )
 from code_intel.tools.plans.plan_keeping import PlanStore, record_calls
@@ -93,13 +92,13 @@ async def gistdex_query_plan(
     )
     session, handle = await context.read_session(session_id, TOOL_NAME)
     began = anyio.current_time()
-    waits = either(timeoutSeconds, records.SECONDS) * LOCK_SHARE
+    waits = (timeoutSeconds or records.SECONDS) * LOCK_SHARE
     async with locked_initial_plan(context, arguments, waits) as initial:
         root, own, before, plan = initial
         usual = own.defaults
-        end = began + either(timeoutSeconds, usual.timeoutSeconds)
-        keeps = bool(either(saveIntermediateResults, usual.saveIntermediateResults))
-        store = PlanStore(context, root, intermediate=keeps)
+        end = began + (timeoutSeconds or usual.timeoutSeconds)
+        keeps = saveIntermediateResults
+        store = PlanStore(context, root, usual.saveIntermediateResults if keeps is None else keeps)
         index, other = (provider, db) if provider or db or not before else earlier_source(before)
         async with source_of(context, session, index, other) as source:
             same = before is None or source.revision == before.revision
@@ -116,7 +115,7 @@ async def gistdex_query_plan(
                 plan = await loop.run(
                     plan,
                     store.cached(source, plan),
-                    more=either(maxIterations, max(usual.maxIterations, len(initialQueries))),
+                    more=maxIterations or max(usual.maxIterations, len(initialQueries)),
                     seconds=end - anyio.current_time(),
                     report=context.report,
                     keep=store.keep,

@@ -79,7 +79,14 @@ def initial_plan(settings_: Settings, given: PlanArguments) -> InitialPlan:
             details={"field": "goal"},
         )
     preset = _preset(root, given.preset.strip(), own)
-    base = before or _blank(given.goal, own)
+    base = before or QueryPlan(
+        id=str(uuid.uuid4()),
+        goal=given.goal,
+        expected=merged(Expected, own.defaults, keywords=goals.keywords(given.goal)),
+        mode=own.defaults.evaluationMode,
+        strategy=merged(Strategy, own.defaults),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
     plan = _changed(base, preset, given)
     if not plan.expected.keywords:
         raise UsageError(
@@ -103,18 +110,6 @@ def _preset(root: Path, name: str, own: PlanSettings) -> Preset:
     return expectations.chosen(name, own.presets) if name else Preset()
 
 
-def _blank(goal: str, own: PlanSettings) -> QueryPlan:
-    """Return a plan of a goal by the defaults."""
-    return QueryPlan(
-        id=str(uuid.uuid4()),
-        goal=goal,
-        expected=merged(Expected, own.defaults, keywords=goals.keywords(goal)),
-        mode=own.defaults.evaluationMode,
-        strategy=merged(Strategy, own.defaults),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-
-
 def _changed(plan: QueryPlan, preset: Preset, given: Preset) -> QueryPlan:
     """Return a plan with what a preset, then the caller changes."""
     layers = (plan.expected, preset.expectedResults, given.expectedResults)
@@ -134,11 +129,6 @@ def earlier_source(plan: QueryPlan) -> tuple[str, str]:
     """Return the provider and the database of a saved plan, parsed from its source's name."""
     name = plan.source.rpartition(", ")[0] or plan.source
     return (name, "") if name in {"map", "forest", ""} else ("", name)
-
-
-def either(*values: Any) -> Any:
-    """Return the first value that is not None."""
-    return next((value for value in values if value is not None), None)
 
 
 @asynccontextmanager

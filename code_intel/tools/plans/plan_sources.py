@@ -35,6 +35,7 @@ MAX_SEARCH_HITS = 50
 """Hits of one search, before filtering and ranking."""
 FOREST, MAP = ("forest", "devrag-forest"), ("map", "devrag-map")
 PROVIDERS = (*FOREST, *MAP)
+FOREST_HYBRID = "forest, words and vectors"
 READABLE = frozenset({"", "newer", "older"})
 """Results of `inspect` for an index database; the store reports the reason for newer and older."""
 
@@ -88,13 +89,9 @@ class PlanSource:
 async def source_of(
     context: GatewayContext, session: Session | None, provider: str, db: str
 ) -> AsyncIterator[PlanSource]:
-    """Open the index of a plan.
+    """Open the index of a plan: another database, or that of a provider, by default the forest.
 
-    Args:
-        context: The project.
-        session: The session; its phase decides whether vectors may be used. None allows them.
-        provider: One of `PROVIDERS`, or empty for the forest.
-        db: Another database inside the project, or empty.
+    The phase of the session decides whether vectors may be used; None allows them.
 
     Raises:
         UsageError: The provider is unknown, or the file is not an index database of this project.
@@ -115,7 +112,9 @@ async def source_of(
             phases.check_allowed(session, "search_map", context.offered or None)
         yield _map(context)
     elif hybrid and "devrag-forest" in context.settings.upstreams:
-        yield _remote(context)
+        convert = partial(found_in, context.settings, context.forest, measured=False)
+        ask, folder = partial(_search_forest, context), context.forest.config.folder
+        yield PlanSource(FOREST_HYBRID, ask, convert, "search_forest", folder)
     else:
         tool = "search_forest" if hybrid else "files_search"
         forest = context.forest
@@ -157,17 +156,6 @@ def _local(
         index.store,
         f"{index.store.revision()} {engine}".strip() if whole else "",
         condition,
-    )
-
-
-def _remote(context: GatewayContext) -> PlanSource:
-    """Return the forest of an upstream."""
-    return PlanSource(
-        "forest, words and vectors",
-        partial(_search_forest, context),
-        partial(found_in, context.settings, context.forest, measured=False),
-        "search_forest",
-        context.forest.config.folder,
     )
 
 
