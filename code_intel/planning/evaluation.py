@@ -1,17 +1,9 @@
 """Compare results with expectations: six metrics of 0 to 1, and one score (seed 003 §2.2).
 
-| metric | share |
-|---|---|
-| `keyword_match` | pairs of a result and a keyword in which it occurs |
-| `pattern_match` | pairs of a result and a pattern in which it matches |
-| `semantic_similarity` | mean similarity of the results to the query |
-| `coverage` | results of the wanted number, at most 1 |
-| `precision` | results with a keyword (strict: with all of them) |
-| `recall` | expected keywords found in any result |
-
-Without keywords or patterns their shares are 1. Without results everything is 0. A Japanese keyword
-and its English translation are one expectation. In strict mode they are two, and all keywords must
-be found: while one is missing, the score is scaled to stay below the requested confidence.
+`docs/plans.md` describes the metrics. Without keywords or patterns their shares are 1. Without
+results everything is 0. A Japanese keyword and its English translation are one expectation. In
+strict mode they are two, and all keywords must be found: while one is missing, the score is scaled
+to stay below the requested confidence.
 
 The score says how well results fit the expectations. It does not say whether they are right: right
 results often have fewer of the expected words. So the confidence is another number, the chance that
@@ -21,6 +13,7 @@ the first result is right, which depends on its lead over the next ones (docs/de
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from code_intel.planning.matching import ResultPage, occurs, together
 from code_intel.planning.patterns import check, found
@@ -70,7 +63,7 @@ def evaluate(results: Sequence[Result], expected: Expected, mode: Mode = "fuzzy"
     metrics = Metrics(
         keyword_match=_share(hit for row in said for hit in row),
         pattern_match=_share(hit for row in matching for hit in row),
-        semantic_similarity=_mean([_bounded(result.similarity) for result in results]),
+        semantic_similarity=fmean([_bounded(result.similarity) for result in results]),
         coverage=_bounded(len(results) / max(expected.min_matches, 1)),
         precision=_share(within(row[at] for row in said) for at in range(len(results)))
         if said
@@ -133,7 +126,7 @@ def lead_of(results: Sequence[Result]) -> float | None:
     followers = results[1 : 1 + MAX_FOLLOWERS]
     if not followers or results[0].score <= 0:
         return None
-    return 1 - _mean([_bounded(each.score) for each in followers])
+    return 1 - fmean([_bounded(each.score) for each in followers])
 
 
 def hundredths(confidence: float, requested: float) -> float:
@@ -155,10 +148,6 @@ def status_of(confidence: float, requested: float) -> Status:
 def _share(hits: Iterable[bool]) -> float:
     known = list(hits)
     return sum(known) / len(known) if known else 1.0
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _bounded(value: float) -> float:

@@ -27,16 +27,13 @@ BROAD = 2
 """Keywords of a broad query."""
 BEST_RESULTS = 3
 """Results whose definitions are used."""
-MAX_RULE_CHARS = 500
-"""Characters of a rule that are read."""
 
-_INTRODUCED = re.compile(r"^\s*(?:please\s+)?(?:add|include|search(?:\s+for)?)\s+", re.IGNORECASE)
 _PLACE = re.compile(
     r"\b(?:search\s+)?in\s+(?:the\s+)?([\w./-]+)\s*(?:folder|directory)?\s*$", re.IGNORECASE
 )
 _GLOB = re.compile(r"[^\s,;()]*\*[^\s,;()]*")
 _FILLERS = frozenset(  # of rules: what is to be done, not what is to be asked for
-    "add best file files filter filters include related search type types".split()  # noqa: SIM905
+    "add best file files filter filters include please related search type types".split()  # noqa: SIM905
 )
 
 _JAPANESE = re.compile("[\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
@@ -144,20 +141,14 @@ def rule_terms(rule: str) -> ExpansionRule:
     A glob (`*.test.ts`) or, after `in`, a folder (`docs`) is a place that results should come from.
     Its words are searched, too, because names of tests and documents have them.
     """
-    rule = rule[:MAX_RULE_CHARS]
     globs = _GLOB.findall(rule)
     rest = _GLOB.sub(" ", rule)
     place = _PLACE.search(rest)
     folder = place[1].strip("./") if place else ""
     rest = rest[: place.start()] if place else rest
-    told = [word for word in keywords(_INTRODUCED.sub("", rest)) if word.casefold() not in _FILLERS]
-    where = [
-        *(split_identifier(re.sub(r"[*.{}/\[\]?]+", " ", glob)) for glob in globs),
-        folder.replace("/", " "),
-    ]
-    return ExpansionRule(
-        tuple(distinct([*told, *" ".join(where).split()])), globs[0] if globs else "", folder
-    )
+    told = [word for word in keywords(rest) if word.casefold() not in _FILLERS]
+    where = split_identifier(re.sub(r"[*.{}/\[\]?]+", " ", " ".join((*globs, folder)))).split()
+    return ExpansionRule(tuple(distinct([*told, *where])), globs[0] if globs else "", folder)
 
 
 def arranged(rules: Sequence[str], query: str, results: Sequence[Result]) -> tuple[Result, ...]:

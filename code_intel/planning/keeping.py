@@ -35,11 +35,10 @@ def save(root: Path, plan: QueryPlan, *, intermediate: bool = True) -> Path:
 
 
 def file_of(root: Path, plan_id: str) -> Path:
-    """Return the file of a plan, whether it is there or not.
+    """Return the file of a plan, whether it is there or not; see `place.file_in`.
 
     Raises:
         UsageError: The id is no UUID; its field is `planId`.
-        StorageError: A link is on the way.
     """
     if not PLAN_ID.fullmatch(plan_id.lower()):
         raise UsageError(
@@ -51,12 +50,10 @@ def file_of(root: Path, plan_id: str) -> Path:
 
 
 def load(root: Path, plan_id: str, field: str = "planId") -> QueryPlan:
-    """Return a kept plan.
+    """Return a kept plan; see `file_of` and `Catalog.read`.
 
     Raises:
-        UsageError: The id is no UUID; its field is `planId`.
         NotFoundError: There is no such plan.
-        StorageError: Its file cannot be read: names the file and the field.
     """
     name = file_of(root, plan_id).name
     try:
@@ -124,11 +121,7 @@ def rendered(plan: QueryPlan) -> bytes:
 
 
 def parsed(data: bytes, name: str) -> QueryPlan:
-    """Return the plan of a file.
-
-    Raises:
-        StorageError: It is damaged: names the file and the field.
-    """
+    """Return the plan of a file; see `records.parsed`."""
     plan = records.parsed(QueryPlan, data, name)
     if name != f"{plan.id}.json":
         raise damaged(name, "planId belongs to another plan")

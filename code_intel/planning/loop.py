@@ -99,7 +99,11 @@ async def _iteration(plan: QueryPlan, query: str, search: Search, seconds: float
     began, found, error = anyio.current_time(), FoundResults(()), ""
     with anyio.move_on_after(seconds) as scope:
         try:
-            found = _arranged(plan, query, await search(query))
+            found = await search(query)
+            # As many results as are wanted, those first that the rules of the query ask for.
+            results = goals.arranged(plan.strategy.rules, query, found.results)
+            wanted = max(MIN_RESULTS, plan.expected.min_matches)
+            found = found._replace(results=results[:wanted])
         except CodeIntelError as failed:
             error = failed.message
     if scope.cancelled_caught:
@@ -135,12 +139,6 @@ async def _evaluated(plan: QueryPlan, each: Iteration, seconds: float) -> Iterat
         refinements=tips,
         degraded=(*(note for note in each.degraded if note != NOT_EVALUATED), *notes),
     )
-
-
-def _arranged(plan: QueryPlan, query: str, found: FoundResults) -> FoundResults:
-    """Return as many results as are wanted, those first that the rules of the query ask for."""
-    results = goals.arranged(plan.strategy.rules, query, found.results)
-    return found._replace(results=results[: max(MIN_RESULTS, plan.expected.min_matches)])
 
 
 def _since(began: float) -> float:

@@ -53,11 +53,7 @@ def check(patterns: Sequence[str], field: str = "expectedResults.contentPatterns
 
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> Any:
-    """Return RE2's program.
-
-    Raises:
-        ValueError: With what RE2 says against the pattern.
-    """
+    """Return RE2's program, or raise a ValueError with what it says against the pattern."""
     import re2  # a server that is asked for no plan does without
 
     options = re2.Options()

@@ -1,13 +1,6 @@
-"""`.gistdex`: where plans and knowledge are (seed 003 §4; docs/decisions/0041).
+"""`.gistdex`: where plans and knowledge are; `docs/plans.md` has the layout (seed 003 §4).
 
-    .gistdex/
-    ├── .gitignore            `*`: a cache, and what agents asked
-    ├── config.json           limits, defaults, presets; see `settings`
-    └── cache/
-        ├── plans/            {planId}.json and index.json
-        └── knowledge/        {topic}-{8 hex}.md and index.json
-
-Nothing is written through a link: a repository may carry one to anywhere.
+Nothing is written through a link: a repository may carry one to anywhere (docs/decisions/0041).
 """
 
 import os
@@ -43,11 +36,6 @@ def root_of(settings: Settings) -> Path:
     if root.is_relative_to(settings.root):
         _refuse_links(settings.root, *root.relative_to(settings.root).parts)
     return root
-
-
-def is_own_file(settings: Settings, path: str | Path) -> bool:
-    """Return whether plans may use a document: not the files of plans themselves."""
-    return (settings.root / path).is_relative_to(settings.plans_dir)
 
 
 def file_in(root: Path, *parts: str) -> Path:

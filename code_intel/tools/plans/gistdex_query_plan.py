@@ -20,7 +20,6 @@ from code_intel.tools.plans.plan_inputs import (
 from code_intel.tools.plans.plan_keeping import PlanStore, record_calls
 from code_intel.tools.plans.plan_sources import source_of
 
-TOOL_NAME = "gistdex_query_plan"
 LOCK_SHARE = 0.5
 """Share of the time limit to wait for another call on the same plan."""
 
@@ -90,7 +89,7 @@ async def gistdex_query_plan(
         planId=planId,
         preset=preset,
     )
-    session, handle = await context.read_session(session_id, TOOL_NAME)
+    session, handle = await context.read_session(session_id, "gistdex_query_plan")
     began = anyio.current_time()
     waits = (timeoutSeconds or records.SECONDS) * LOCK_SHARE
     async with locked_initial_plan(context, arguments, waits) as initial:

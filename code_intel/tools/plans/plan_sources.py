@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.forest.ranking.search import search as search_forest
 from code_intel.index.cancellation import run_read
@@ -23,7 +22,6 @@ from code_intel.index.store import Store
 from code_intel.index.walk import bases
 from code_intel.planning import likeness
 from code_intel.planning.goals import language_of
-from code_intel.planning.place import is_own_file
 from code_intel.planning.records import FoundResults, Result
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.session import phases
@@ -112,7 +110,7 @@ async def source_of(
             phases.check_allowed(session, "search_map", context.offered or None)
         yield _map(context)
     elif hybrid and "devrag-forest" in context.settings.upstreams:
-        convert = partial(found_in, context.settings, context.forest, measured=False)
+        convert = partial(found_in, context.forest, measured=False)
         ask, folder = partial(_search_forest, context), context.forest.config.folder
         yield PlanSource(FOREST_HYBRID, ask, convert, "search_forest", folder)
     else:
@@ -150,7 +148,7 @@ def _local(
     return PlanSource(
         f"{name}, {'words and vectors' if hybrid else 'words'}",
         ask,
-        partial(found_in, context.settings, index, measured=hybrid),
+        partial(found_in, index, measured=hybrid),
         counts_as,
         index.config.folder,
         index.store,
@@ -177,21 +175,16 @@ def _map(context: GatewayContext) -> PlanSource:
     return PlanSource("map", ask, convert, "search_map", context.map.config.folder)
 
 
-def found_in(
-    settings: Settings, index: Index, answer: SearchAnswer, query: str, *, measured: bool
-) -> FoundResults:
+def found_in(index: Index, answer: SearchAnswer, query: str, *, measured: bool) -> FoundResults:
     """Return a forest's answer as plans compare it: whole texts, calibrated similarity.
 
-    Pages written by plans are removed; otherwise plans would confirm themselves. `measured` tells
-    whether the similarities are cosines of vectors of this index.
+    `measured` tells whether the similarities are cosines of vectors of this index.
     """
-    folder = index.config.folder
-    hits = [hit for hit in answer.hits if not is_own_file(settings, folder / hit.document)]
     identity = index.store.generations.active().identity if measured else ""
     # The texts of an answer are cut.
-    whole = _chunks(index.store, (hit.document for hit in hits))
+    whole = _chunks(index.store, (hit.document for hit in answer.hits))
     results = []
-    for hit in hits:
+    for hit in answer.hits:
         row = whole.get((hit.document, hit.position))
         text = row.text if row and row.text.startswith(hit.chunk.rstrip()) else hit.chunk
         cosine = 2 * hit.similarity - 1
