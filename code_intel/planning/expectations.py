@@ -10,16 +10,17 @@ named by its id (docs/decisions/0089).
 """
 # ruff: noqa: N815 - the names of seed 003, on the wire
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import from_json
 
 from code_intel.config.reading import printable_key, unknown_key_warnings
 from code_intel.errors import UsageError
@@ -34,7 +35,10 @@ _INDENT = re.compile(r"(?:^|\n) +")
 
 def _listed(value: object) -> object:
     """Parse a list that a client sent as JSON text."""
-    return from_json(value) if isinstance(value, str) and value.lstrip()[:1] == "[" else value
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+    return value
 
 
 Words = Annotated[

@@ -18,7 +18,7 @@ from code_intel.planning.records import FoundResults, Iteration, QueryPlan, Sear
 
 Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Receives progress: finished iterations, their maximum, and the current query."""
-Keep = Callable[[QueryPlan], Awaitable[None]]
+Keep = Callable[[QueryPlan], Awaitable[object]]
 
 MIN_RESULTS = 10
 """Results of an iteration, unless more are wanted."""

@@ -40,11 +40,6 @@ class ResultPage:
         self.spelled = _APART.join(self.fields)
 
     @cached_property
-    def folded(self) -> str:
-        """Case, width and white space aside."""
-        return folded(self.spelled)
-
-    @cached_property
     def words(self) -> str:
         """The words, and again the parts of identifiers, with a space before and after each."""
         readings = (_spaced(pattern, field) for pattern in (_RUN, _PART) for field in self.fields)
@@ -69,7 +64,7 @@ def occurs(keyword: str, page: ResultPage, mode: Mode) -> bool:
         return keyword in page.spelled
     said, word = _readings(keyword), folded(keyword)
     if not said:  # signs alone, such as `=>`
-        return word in page.folded
+        return word in folded(page.spelled)
     if any(each in page.words for each in said):
         return True
     may_differ = len(word) >= MIN_MISSPELLED_CHARS and word.isalpha() and _has_boundary(word[0])

@@ -44,7 +44,10 @@ async def gistdex_query_plan(
     ] = None,
     timeoutSeconds: Annotated[
         records.Seconds | None,
-        Field(description=f"Time limit; default {records.SECONDS}. Then it returns what it found."),
+        Field(
+            description=f"Time limit; default {records.SECONDS}. After it, the results so far are "
+            "returned.",
+        ),
     ] = None,
     expectedResults: Annotated[
         ExpectedResults | None,

@@ -6,6 +6,7 @@ A failure to save becomes a warning, so that a full disk loses no answer.
 from collections.abc import Awaitable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -62,7 +63,12 @@ class PlanStore:
 
     async def held(self, plan: QueryPlan, source: PlanSource) -> QueryPlan:
         """Return a saved plan with only those results that the index still has."""
-        return await self._tried("compared with the index", run_read(_held, plan, source)) or plan
+
+        def compared() -> QueryPlan:
+            rows = [replace(each, results=source.held(each.results)) for each in plan.iterations]
+            return replace(plan, iterations=tuple(rows), final=source.held(plan.final))
+
+        return await self._tried("compared with the index", run_read(compared)) or plan
 
     def cached(self, source: PlanSource, plan: QueryPlan) -> Search:
         """Return a search that uses what earlier plans found in this state of the index."""
@@ -77,9 +83,10 @@ class PlanStore:
 
         return ask
 
-    async def keep(self, plan: QueryPlan) -> None:
-        """Save a plan as it is."""
-        await self._tried("saved", run_in_thread(self._save, plan))
+    async def keep(self, plan: QueryPlan) -> Path | None:
+        """Save a plan as it is; return its file, None if that failed."""
+        save = partial(keeping.save, self.root, plan, intermediate=self.intermediate)
+        return await self._tried("saved", run_in_thread(save))
 
     async def finish(self, plan: QueryPlan, folder: Path) -> tuple[QueryPlan, str]:
         """Save a plan's results as knowledge, then the plan; return it and the name of its file.
@@ -96,7 +103,7 @@ class PlanStore:
         )
         if page:
             await self._tried("indexed (the next sync does it)", run_in_thread(self._index, page))
-        path = await self._tried("saved", run_in_thread(self._save, plan))
+        path = await self.keep(plan)
         return plan, self._name(path) if path else ""
 
     def _index(self, page: Path) -> None:
@@ -107,9 +114,6 @@ class PlanStore:
         forest = self.context.forest
         with Index(forest.config) if forest.readonly else nullcontext(forest) as index:
             sync_document(index.store, index.config, page)
-
-    def _save(self, plan: QueryPlan) -> Path:
-        return keeping.save(self.root, plan, intermediate=self.intermediate)
 
     async def _tried(self, what: str, work: Awaitable[ResultT]) -> ResultT | None:
         try:
@@ -124,11 +128,6 @@ class PlanStore:
         """Return a path relative to the project; unchanged if it is outside."""
         inside = path.is_relative_to(self.context.root)
         return path.relative_to(self.context.root).as_posix() if inside else str(path)
-
-
-def _held(plan: QueryPlan, source: PlanSource) -> QueryPlan:
-    iterations = tuple(replace(each, results=source.held(each.results)) for each in plan.iterations)
-    return replace(plan, iterations=iterations, final=source.held(plan.final))
 
 
 async def record_calls(

@@ -88,19 +88,17 @@ async def evaluating(
                 stored = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
                 await store.finish(stored, context.forest.config.folder)
                 answer = answer.noting(*store.warnings)
-            return _with_evaluation(answer, judged, expected) if adds_evaluation else answer
+            if not adds_evaluation:
+                return answer
+            last = judged.iterations[-1]
+            status = status_of(last.evaluation.confidence, expected.confidence)
+            evaluation = {
+                "status": status,
+                **evaluation_data(last.evaluation),
+                "feedback": last.feedback,
+                "refinements": list(last.refinements),
+            }
+            line = f"Evaluation: {status}. {visible(last.feedback[:300])}"
+            return Answer({**answer.data, "evaluation": evaluation}, f"{line}\n{answer.text}")
 
         yield evaluated
-
-
-def _with_evaluation(answer: Answer, judged: QueryPlan, expected: Expected) -> Answer:
-    last = judged.iterations[-1]
-    status = status_of(last.evaluation.confidence, expected.confidence)
-    evaluation = {
-        "status": status,
-        **evaluation_data(last.evaluation),
-        "feedback": last.feedback,
-        "refinements": list(last.refinements),
-    }
-    line = f"Evaluation: {status}. {visible(last.feedback[:300])}"
-    return Answer({**answer.data, "evaluation": evaluation}, f"{line}\n{answer.text}")
