@@ -24,7 +24,7 @@ from code_intel.registry.checking import MalformedRegistry
 from code_intel.registry.records import DEFAULT_AGENT, Registry
 
 ALL_AGENTS = "*"
-"""Every agent, for `reload`."""
+"""Stands for every agent where all registries are reloaded."""
 MAX_REGISTRY_BYTES = 8 * 1024 * 1024
 MAX_CONFIG_BYTES = 256 * 1024
 MAX_CACHED_BYTES = 4 * MAX_REGISTRY_BYTES
@@ -121,17 +121,31 @@ class Registries:
 
             return self._read(agent, path, MAX_REGISTRY_BYTES, made)
 
-    def reload(self, agent: str = DEFAULT_AGENT) -> Iterator[LoadedRegistry]:
-        """Read the registry of an agent, or all registries (`*`), even if the files are unchanged.
+    def reload(self, agent: str = DEFAULT_AGENT) -> LoadedRegistry:
+        """Read the registry of an agent, even if its file is unchanged.
+
+        Raises:
+            RegistryError: As in `of`.
+        """
+        with self._lock:
+            self._kept.pop(agent, None)
+            return self.of(agent)
+
+    def reload_all(self) -> Iterator[tuple[str, LoadedRegistry | RegistryError]]:
+        """Read the registry of each agent anew; yield it, or why it cannot be used.
 
         They are read one after the other, because all may need too much memory.
 
         Raises:
-            RegistryError: As in `of`, at the first that cannot be used.
+            RegistryError: The config cannot be used.
         """
         with self._lock:
-            self._kept.clear() if agent == ALL_AGENTS else self._kept.pop(agent, None)
-            return map(self.of, self.agents() if agent == ALL_AGENTS else (agent,))
+            self._kept.clear()
+        for agent in self.agents():
+            try:
+                yield agent, self.of(agent)
+            except RegistryError as error:
+                yield agent, error
 
     def _config(self) -> Mapping[str, str]:
         path = place.first(place.CONFIG, self._within)

@@ -148,7 +148,7 @@ def test_file_is_opened_once_and_once_more_for_reload(
 
     monkeypatch.setattr(loading, "open_resolved", counted)
     counts = []
-    for call in (registries.of, registries.of, lambda: list(registries.reload())):
+    for call in (registries.of, registries.of, registries.reload):
         opened.clear()
         with suppress(RegistryError):
             call()
@@ -232,10 +232,13 @@ def test_reload_returns_one_agent_or_all(project: Path) -> None:
     written(project, document(), "dev.json")
     registries = _registries(project)
     before = registries.of()
-    (again,) = registries.reload()
+    again = registries.reload()
     assert again is not before
     assert again.registry == before.registry
-    assert [each.registry.agent for each in registries.reload("*")] == ["climpt", "dev"]
+    both = dict(registries.reload_all())
+    assert list(both) == ["climpt", "dev"]
+    assert both["climpt"] is registries.of()
+    assert both["climpt"] is not again
 
 
 def test_memory_of_registries_is_bounded(project: Path) -> None:
