@@ -117,7 +117,7 @@ class Registries:
                 raise self._error(missing, "File not found", hint)
 
             def made(data: bytes, digest: str) -> LoadedRegistry:
-                return LoadedRegistry(checking.registry(checking.parsed(data), agent, path), digest)
+                return LoadedRegistry(checking.registry(data, agent, path), digest)
 
             return self._read(agent, path, MAX_REGISTRY_BYTES, made)
 
@@ -155,7 +155,7 @@ class Registries:
             place.CONFIG,
             path,
             MAX_CONFIG_BYTES,
-            lambda data, _: checking.registries(checking.parsed(data)),
+            lambda data, _: checking.registries(data),
         )
 
     def _place(self, agent: str) -> tuple[Path | None, str]:

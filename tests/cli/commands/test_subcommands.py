@@ -274,7 +274,10 @@ def test_list_checks_every_registry_and_exits_2_for_a_broken_one(run: Run, proje
     assert run("reload").out.splitlines()[0] == "3 commands of climpt"
     said = run("reload", "--agent", "*", code=2).out
     assert said.splitlines()[0] == "5 commands of all agents"
-    assert "odd: broken.json cannot be used: tools.commands[0].c1 must be a text" in said
+    assert (
+        "odd: broken.json cannot be used: tools.commands[0].c1: Input should be a valid string"
+        in said
+    )
     assert "climpt: 3 commands in .agent/climpt/registry.json" in said
 
 

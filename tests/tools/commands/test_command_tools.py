@@ -424,7 +424,7 @@ async def test_reload_of_all_reports_each_registry(stock: Path) -> None:
         assert [(row["agent"], row["error"]) for row in bad] == [
             (agent, "Failed to load registry") for agent in ("odd", "away", "gone")
         ]
-        assert "tools.commands[0].c2 must be a text, not a number" in bad[0]["details"]
+        assert "tools.commands[0].c2: Input should be a valid string" in bad[0]["details"]
         assert (bad[2]["path"], bad[2]["details"]) == ("gone.json", "File not found")
         assert all(row["hint"] for row in bad)
         configured(stock, climpt=REGISTRY)
