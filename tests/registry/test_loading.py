@@ -35,8 +35,8 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def _registries(project: Path, recent: float = 0) -> Registries:
-    return Registries(project, project.parent / "home", recent=recent)
+def _registries(project: Path) -> Registries:
+    return Registries(project, project.parent / "home")
 
 
 def _description(loaded: LoadedRegistry) -> str:
@@ -134,28 +134,6 @@ def test_unchanged_registry_is_the_same_object(project: Path) -> None:
     assert loaded.index is registries.of().index
 
 
-@pytest.mark.parametrize("content", [document(), b"broken"], ids=["whole", "broken"])
-def test_file_is_opened_once_and_once_more_for_reload(
-    project: Path, content: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(project, content)
-    registries = _registries(project)
-    opened: list[str] = []
-
-    def counted(real: str) -> int:
-        opened.append(real)
-        return open_resolved(real)
-
-    monkeypatch.setattr(loading, "open_resolved", counted)
-    counts = []
-    for call in (registries.of, registries.of, registries.reload):
-        opened.clear()
-        with suppress(RegistryError):
-            call()
-        counts.append(len(opened))
-    assert counts == [1, 0, 1]
-
-
 def test_change_is_seen_at_the_next_call(project: Path) -> None:
     path = written(project, document())
     registries = _registries(project)
@@ -165,10 +143,9 @@ def test_change_is_seen_at_the_next_call(project: Path) -> None:
     assert registries.of().digest != first.digest
 
 
-@pytest.mark.parametrize("recent", [0, 2])
-def test_replaced_file_of_equal_size_and_time_is_noticed(project: Path, recent: float) -> None:
+def test_replaced_file_of_equal_size_and_time_is_noticed(project: Path) -> None:
     path = written(project, document(_command(description="Merge up")))
-    registries = _registries(project, recent)
+    registries = _registries(project)
     assert _description(registries.of()) == "Merge up"
     _replaced(path, document(_command(description="Merge UP")), path.stat())
     assert _description(registries.of()) == "Merge UP"
@@ -176,7 +153,7 @@ def test_replaced_file_of_equal_size_and_time_is_noticed(project: Path, recent: 
 
 def test_file_rewritten_within_a_clock_tick_is_noticed(project: Path) -> None:
     path = written(project, document(_command(description="Merge up 0")))
-    registries = _registries(project, recent=2)
+    registries = _registries(project)
     for number in range(20):
         path.write_text(
             json.dumps(document(_command(description=f"Merge up {number % 10}"))), "utf-8"
