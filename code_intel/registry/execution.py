@@ -33,8 +33,6 @@ from code_intel.registry.runners import DENO, Runner
 
 MAX_RUNNING = 4
 """Programs that one server runs at a time; each may need a core, and Deno 100 MB."""
-SIGNAL_EXIT_BASE = 128
-"""A shell's exit code is this plus the number of the signal that ended the program."""
 _NOT_FETCHED = re.compile(
     r"^error: (JSR package manifest for .* failed to load|Import '.*' failed|Failed loading "
     r"|Module not found \"|"
@@ -196,7 +194,7 @@ def _executed(
     Raises:
         ExecutionError: The program failed or printed no prompt.
     """
-    said = heard.stderr.text()
+    said = heard.message()
     if not heard.cut:
         why, details, hint = _trouble(settings, heard)
         if why:
@@ -227,18 +225,17 @@ def _trouble(settings: Settings, heard: ProgramOutput) -> tuple[str, dict[str, i
     if code < 0:
         return f"was killed by {_signal(-code)}", {"signal": -code}, None
     if code:
-        by = f" ({_signal(code - SIGNAL_EXIT_BASE)})" if _signal(code - SIGNAL_EXIT_BASE) else ""
-        return f"ended with exit code {code}{by}", {"exit_code": code}, None
+        return f"ended with exit code {code}", {"exit_code": code}, None
     if not heard.stdout.strip():
         return "printed no prompt", {"exit_code": 0}, None
     return "", {}, None
 
 
 def _signal(number: int) -> str:
-    """Return the name of a signal, or an empty text if the number is not a signal."""
+    """Return the name of a signal."""
     with suppress(ValueError):
         return signal.Signals(number).name
-    return f"signal {number}" if number > 0 and number < SIGNAL_EXIT_BASE >> 1 else ""
+    return f"signal {number}"
 
 
 def _failed(

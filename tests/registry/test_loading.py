@@ -5,15 +5,13 @@ import json
 import os
 import threading
 import weakref
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from code_intel.errors import RegistryError
-from code_intel.index.safe_files import open_resolved
-from code_intel.registry import loading, place
+from code_intel.registry import place
 from code_intel.registry.loading import (
     MAX_CACHED_BYTES,
     MAX_REGISTRY_BYTES,
