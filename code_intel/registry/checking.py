@@ -6,13 +6,11 @@ malformed entries of upstream's `uv`, the variables of a prompt.
 """
 
 import codecs
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from code_intel.config.reading import printable_key
 from code_intel.registry.records import (
@@ -40,40 +38,18 @@ class MalformedRegistry(ValueError):  # noqa: N818 - why a file is not what it s
     """Names the place, as `tools.commands[3].c2`, and what is expected there."""
 
 
-def _matching(pattern: re.Pattern[str], expected: str) -> AfterValidator:
-    def check(text: str) -> str:
-        if len(text) > MAX_NAME_CHARS or not pattern.fullmatch(text):
-            raise PydanticCustomError(
-                "pattern", "Input should be {expected}", {"expected": expected}
-            )
-        return text
-
-    return AfterValidator(check)
-
-
-def _readable(text: str) -> str:
-    if "\0" in text:
-        raise PydanticCustomError("invalid", "Input should not contain NUL")
-    return text
-
-
 def _unlisted(value: object) -> object:
     """Return true or false; older registries of upstream's have a list of the one."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-_RULE = f"of at most {MAX_NAME_CHARS} letters, digits, '.', '_' and '-'"
 Identifier = Annotated[
-    str, _matching(IDENTIFIER_PATTERN, f"an ASCII name {_RULE}, the first a letter or a digit")
+    str, Field(max_length=MAX_NAME_CHARS, pattern=f"^{IDENTIFIER_PATTERN.pattern}$")
 ]
-Text = Annotated[str, Field(max_length=MAX_TEXT_CHARS), AfterValidator(_readable)]
-RegistryPath = Annotated[
-    str, Field(min_length=1, max_length=MAX_TEXT_CHARS), AfterValidator(_readable)
-]
-Names = Annotated[
-    tuple[Annotated[str, _matching(EDITION_NAME_PATTERN, f"a name {_RULE}")], ...],
-    Field(max_length=MAX_EDITIONS),
-]
+Name = Annotated[str, Field(max_length=MAX_NAME_CHARS, pattern=f"^{EDITION_NAME_PATTERN.pattern}$")]
+Names = Annotated[tuple[Name, ...], Field(max_length=MAX_EDITIONS)]
+Text = Annotated[str, Field(max_length=MAX_TEXT_CHARS, pattern=r"^[^\x00]*$")]
+RegistryPath = Annotated[str, Field(max_length=MAX_TEXT_CHARS, pattern=r"^[^\x00]+$")]
 IsTaken = Annotated[bool, BeforeValidator(_unlisted)]
 
 

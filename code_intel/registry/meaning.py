@@ -7,7 +7,6 @@ without would be ranked last (docs/decisions/0087).
 
 import logging
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,8 +37,6 @@ MAX_WAITED_TEXTS = 200
 TEXTS_PER_BATCH = 64
 VECTORS_PER_BLOCK = 1_024
 """Vectors that are converted at a time; conversion needs six times their memory."""
-RETRY_SECONDS = 10.0
-"""Time after which a model that failed is tried again."""
 STOP_SECONDS = 5.0
 PROGRESS_SECONDS = 0.2
 MAX_REGISTRIES = 8
@@ -74,8 +71,8 @@ class _Job:
 
     Attributes:
         missing: Number of texts without a vector; None until the cache has been asked.
-        ended: When the work ended.
         problem: Why it ended without vectors.
+        is_over: Whether it has ended, or has been stopped.
     """
 
     identity: str
@@ -84,8 +81,7 @@ class _Job:
     missing: int | None = None
     vectors: RegistryVectors | None = None
     problem: str = ""
-    ended: float | None = None
-    is_stopped: bool = False
+    is_over: bool = False
     thread: threading.Thread | None = None
 
 
@@ -96,20 +92,14 @@ class CommandVectors:
         embedder: The embedder of the process.
         cache: The user's vector cache.
         patience: Seconds that a search waits at most.
-        retry: Seconds after which a failed model is tried again.
     """
 
     def __init__(
-        self,
-        embedder: Embedder,
-        cache: VectorCache,
-        patience: float = VECTOR_TIMEOUT_S,
-        retry: float = RETRY_SECONDS,
+        self, embedder: Embedder, cache: VectorCache, patience: float = VECTOR_TIMEOUT_S
     ) -> None:
         self._embedder = embedder
         self._cache = cache
         self._patience = patience
-        self._retry = retry
         self._changed = threading.Condition()
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
         self._is_closed = False
@@ -121,8 +111,7 @@ class CommandVectors:
             if job is None:
                 return None, reason
             self._changed.wait_for(
-                lambda: _is_over(job) or (job.missing or 0) > MAX_WAITED_TEXTS,
-                self._patience,
+                lambda: job.is_over or (job.missing or 0) > MAX_WAITED_TEXTS, self._patience
             )
             return job.vectors, _why_not(job)
 
@@ -133,7 +122,7 @@ class CommandVectors:
         """
         with self._changed:
             job, reason = self._job(loaded)
-        while job is not None and not _is_over(job):
+        while job is not None and not job.is_over:
             told(0 if job.missing is None else len(job.texts) - job.missing, len(job.texts))
             with self._changed:
                 self._changed.wait(PROGRESS_SECONDS)
@@ -171,7 +160,7 @@ class CommandVectors:
             return None, UNCALIBRATED_COMMANDS.format(identity) if identity else NO_MODEL
         whose = f"{loaded.registry.agent}\n{loaded.registry.path}"
         job = self._jobs.pop(whose, None)
-        if job is None or not self._is_current(job, identity, loaded.digest):
+        if job is None or job.problem or (job.identity, job.digest) != (identity, loaded.digest):
             if job is not None:
                 self._stop(job)
             job = _Job(identity, loaded.digest, (*map(card, loaded.index.commands), *everyday()))
@@ -184,12 +173,8 @@ class CommandVectors:
             self._stop(self._jobs.popitem(last=False)[1])
         return job, ""
 
-    def _is_current(self, job: _Job, identity: str, digest: str) -> bool:
-        to_retry = job.problem and time.monotonic() >= (job.ended or 0) + self._retry
-        return not to_retry and (job.identity, job.digest) == (identity, digest)
-
     def _stop(self, job: _Job) -> None:
-        job.is_stopped = True
+        job.is_over = True
         self._changed.notify_all()
 
     def _work(self, job: _Job) -> None:
@@ -202,7 +187,7 @@ class CommandVectors:
             logger.exception("vectors of commands failed")
             problem = f"An unexpected {type(error).__name__} occurred."
         with self._changed:
-            job.vectors, job.problem, job.ended = vectors, problem, time.monotonic()
+            job.vectors, job.problem, job.is_over = vectors, problem, True
             self._changed.notify_all()
 
     def _made(self, job: _Job) -> RegistryVectors | None:
@@ -220,7 +205,7 @@ class CommandVectors:
             self._cache.put(job.identity, new)
             known |= new
             self._count(job, len(left) - at - len(batch))
-            if job.is_stopped:
+            if job.is_over:
                 return None
         self._embedder.queries([job.texts[0]])  # so that the next question waits for no model
         return _compared(job, known)
@@ -257,10 +242,6 @@ def _why_not(job: _Job) -> str:
         commands = len(job.texts) - len(everyday())
         return PENDING.format(min(job.missing, commands), commands)
     return LOADING
-
-
-def _is_over(job: _Job) -> bool:
-    return job.is_stopped or job.ended is not None
 
 
 def card(command: Command) -> str:

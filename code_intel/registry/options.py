@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
-from pydantic_core import PydanticCustomError
 
 from code_intel.config.client_files import GUARDED_FILES
 from code_intel.config.writable_folders import is_inside
@@ -54,9 +53,7 @@ _BY_FLAG = {flag: key for key, flags in COMMAND_OPTIONS.items() for flag in flag
 
 def _one_line(value: str) -> str:
     if value.startswith("-") or hidden_character(value):
-        raise PydanticCustomError(
-            "value", "Input should be one line, without control characters, and not begin with -"
-        )
+        raise ValueError("Input should be one line, without control characters, not begin with -")
     return value
 
 
@@ -173,7 +170,7 @@ def _text(key: str, value: object) -> str:
     try:
         return (_INPUT if key == "stdin" else _VALUE).validate_python(value)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]["msg"]
+        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
     raise _wrong(key, f"is {_shown(value)}: {problem}", DESCRIBE_HINT)
 
 
