@@ -286,7 +286,13 @@ def parts(settings: Settings, home: Path, rounds: int) -> tuple[dict[str, float]
             timed("BM25 of seed 000", loaded.index.search, query)
             timed("words, all of it", find, loaded, [query], command_vectors=None)
             timed("question embedded", meanings.question, query)
-            timed("by meaning, question embedded before", find, loaded, [query], command_vectors=meanings)
+            timed(
+                "by meaning, question embedded before",
+                find,
+                loaded,
+                [query],
+                command_vectors=meanings,
+            )
     return seconds, {name: statistics.median(values) for name, values in times.items()}
 
 

@@ -144,7 +144,7 @@ def seeds_words(of: Set, query: Query) -> list[Name]:
     """Rank the commands that have enough of a query's words by BM25."""
     index = of.loaded.index
     scores = index.scores(index.terms(query.query))
-    return _enough(of, scores, scores / (index.most(query.query) or 1))
+    return _enough(of, scores, scores / (sum(map(index.idf, index.terms(query.query))) or 1))
 
 
 def stems(of: Set, query: Query) -> list[Name]:

@@ -88,13 +88,6 @@ class BM25Index:
         """Return a query's terms, repeats kept."""
         return self._tokenize(query)
 
-    def most(self, query: str) -> float:
-        """Return the sum of the weights (IDF) of a query's terms.
-
-        Terms of no command count as well, so an unknown word lowers the score. 0 without terms.
-        """
-        return math.fsum(map(self.idf, self.terms(query)))
-
     def idf(self, term: str) -> float:
         """Return the weight of a term: above 0, and higher for rarer terms (seed 000, IDF 計算)."""
         return self._idf(len(self._rows[term][0]) if term in self._rows else 0)

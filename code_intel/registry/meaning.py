@@ -6,7 +6,9 @@ without would be ranked last (docs/decisions/0087).
 """
 
 import logging
+import math
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,6 +39,8 @@ MAX_WAITED_TEXTS = 200
 TEXTS_PER_BATCH = 64
 VECTORS_PER_BLOCK = 1_024
 """Vectors that are converted at a time; conversion needs six times their memory."""
+RETRY_SECONDS = 10.0
+"""Time after which a model that failed is tried again; until then, searches do not wait."""
 STOP_SECONDS = 5.0
 PROGRESS_SECONDS = 0.2
 MAX_REGISTRIES = 8
@@ -72,6 +76,7 @@ class _Job:
     Attributes:
         missing: Number of texts without a vector; None until the cache has been asked.
         problem: Why it ended without vectors.
+        retry_at: When a problem has to be tried again.
         is_over: Whether it has ended, or has been stopped.
     """
 
@@ -81,6 +86,7 @@ class _Job:
     missing: int | None = None
     vectors: RegistryVectors | None = None
     problem: str = ""
+    retry_at: float = math.inf
     is_over: bool = False
     thread: threading.Thread | None = None
 
@@ -92,14 +98,20 @@ class CommandVectors:
         embedder: The embedder of the process.
         cache: The user's vector cache.
         patience: Seconds that a search waits at most.
+        retry: Seconds after which a failed model is tried again.
     """
 
     def __init__(
-        self, embedder: Embedder, cache: VectorCache, patience: float = VECTOR_TIMEOUT_S
+        self,
+        embedder: Embedder,
+        cache: VectorCache,
+        patience: float = VECTOR_TIMEOUT_S,
+        retry: float = RETRY_SECONDS,
     ) -> None:
         self._embedder = embedder
         self._cache = cache
         self._patience = patience
+        self._retry = retry
         self._changed = threading.Condition()
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
         self._is_closed = False
@@ -160,7 +172,8 @@ class CommandVectors:
             return None, UNCALIBRATED_COMMANDS.format(identity) if identity else NO_MODEL
         whose = f"{loaded.registry.agent}\n{loaded.registry.path}"
         job = self._jobs.pop(whose, None)
-        if job is None or job.problem or (job.identity, job.digest) != (identity, loaded.digest):
+        is_current = job and (job.identity, job.digest) == (identity, loaded.digest)
+        if job is None or not is_current or time.monotonic() >= job.retry_at:
             if job is not None:
                 self._stop(job)
             job = _Job(identity, loaded.digest, (*map(card, loaded.index.commands), *everyday()))
@@ -188,6 +201,7 @@ class CommandVectors:
             problem = f"An unexpected {type(error).__name__} occurred."
         with self._changed:
             job.vectors, job.problem, job.is_over = vectors, problem, True
+            job.retry_at = time.monotonic() + self._retry if problem else math.inf
             self._changed.notify_all()
 
     def _made(self, job: _Job) -> RegistryVectors | None:

@@ -158,14 +158,14 @@ def test_closing_stops_the_work_and_keeps_finished_vectors(tmp_path: Path) -> No
         assert set(cache.get(embedder.identity, batch)) == set(batch)
 
 
-def test_failing_model_is_reported_and_tried_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("retry", [0.0, 60.0])
+def test_failing_model_is_reported_and_tried_again_later(tmp_path: Path, retry: float) -> None:
     embedder, loaded = Broken(), loaded_of(SEVEN)
-    with closing(CommandVectors(embedder, VectorCache(tmp_path), 20)) as meanings:
+    with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, retry)) as meanings:
         assert meanings.of(loaded) == (None, "embedding: The model is damaged.")
         embedder.broken = False
         vectors, reason = meanings.of(loaded)
-        assert vectors is not None
-        assert reason == ""
+        assert (vectors is None) == bool(reason) == (retry > 0)
 
 
 class Exhausted(Broken):
@@ -179,7 +179,7 @@ class Exhausted(Broken):
 
 def test_unexpected_error_ends_the_wait(tmp_path: Path) -> None:
     embedder, loaded = Exhausted(), loaded_of(many(1000))
-    with closing(CommandVectors(embedder, VectorCache(tmp_path), 20)) as meanings:
+    with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, 0.0)) as meanings:
         why = meanings.wait_for(loaded, lambda *_: None)
         assert why == "embedding: An unexpected MemoryError occurred."
         embedder.broken = False
