@@ -79,6 +79,7 @@ def test_large_registry_answers_at_once_and_reports_pending_vectors(tmp_path: Pa
         assert len(batches) == MAX_WAITED_TEXTS + 100 + len(everyday())
 
 
+@pytest.mark.covers("rule.commands.waiting")
 def test_search_waits_for_the_vectors_no_longer_than_its_timeout(tmp_path: Path) -> None:
     embedder = Gated()
     with meanings_of(embedder, tmp_path, patience=VECTOR_TIMEOUT_S) as meanings:

@@ -476,6 +476,19 @@ async def test_reading_tools_write_nothing(stock: Path) -> None:
 
 
 @pytest.mark.model
+@pytest.mark.covers("rule.commands.waiting")
+async def test_search_without_vectors_is_answered_by_words_and_says_so(tmp_path: Path) -> None:
+    rows = [
+        {**GROUP, "c3": f"c{number}", "description": f"Sail the ferry {number} {tmp_path.name}"}
+        for number in range(300)
+    ]
+    async with command_server(stocked(tmp_path, *rows), embedding="auto") as call:
+        list_text, remark = await texts_of(call, "search", query="ferry 77")
+    assert json.loads(list_text)[0]["c3"] == "c77"
+    assert "commands have no vector yet. This search used words only." in remark
+
+
+@pytest.mark.model
 async def test_example_of_the_seed_is_found_by_meaning(stock: Path) -> None:
     arguments = {"query": "変更をグループ化してコミット", "agent": "climpt"}
     async with command_server(stock, embedding="auto") as call:
