@@ -3,9 +3,9 @@
     python -m benchmarks.fit_commands [--cache VECTORS] [--write]
 
 For each query of a set (`command_search.py` describes sets) take the five commands with the highest
-cosine, with their cosine and how far they stand out (`registry.score.evidence`). Do so in the whole
-registry and in parts of it with three, eight and twenty-five commands, since registries are of all
-sizes. The query's own commands are always in the part. Seventy more queries have no answer in any
+cosine, with how far they stand out (`registry.score.margins`) and how everyday the query is. Do so
+in the whole registry and in parts of it with three, eight and twenty-five commands, since registries
+are of all sizes. The query's own commands are always in the part. Seventy more queries have no answer in any
 registry. Fit one logistic curve for each engine by Newton's method. Then leave out each registry in
 turn, fit on the others of `FITTED`, and print how often the first result in each band is right on
 the one left out. --write changes code_intel/registry/similarity.json.
@@ -29,7 +29,8 @@ from code_intel.embedding.engine import Embedder
 from code_intel.forest.ranking.question import embedded
 from code_intel.learned.recall.calibration import load
 from code_intel.registry.meaning import card
-from code_intel.registry.score import MatchEvidence, ScoreCurve, everyday, evidence
+from code_intel.registry.score import ScoreCurve, margins
+from code_intel.registry.score import everyday as matters_of_every_day
 
 Array = NDArray[np.float64]
 WRITTEN = HERE.parent / "code_intel" / "registry" / "similarity.json"
@@ -41,24 +42,18 @@ RIDGE = 1e-3
 class Pairs(NamedTuple):
     """Commands with the evidence of their vectors, whether they are right, and registry sizes."""
 
-    evidence: MatchEvidence
+    margin: Array
+    everyday: Array
     right: NDArray[np.bool_]
     size: NDArray[np.int64]
 
     def without(self, size: int) -> "Pairs":
         """Return those of registries of another size."""
-        return self._where(self.size != size)
+        return Pairs(*(each[self.size != size] for each in self))
 
     def only(self, size: int) -> "Pairs":
         """Return those of registries of one size; 0 is the whole."""
-        return self._where(self.size == size)
-
-    def _where(self, rows: NDArray[np.bool_]) -> "Pairs":
-        return Pairs(
-            MatchEvidence(*(each[rows] for each in self.evidence)),
-            self.right[rows],
-            self.size[rows],
-        )
+        return Pairs(*(each[self.size == size] for each in self))
 
 
 def pairs(of: Set, engine: Embedder, cache: VectorCache) -> Pairs:
@@ -71,7 +66,7 @@ def pairs(of: Set, engine: Embedder, cache: VectorCache) -> Pairs:
         cache.put(engine.identity, made)
         known.update(made)
     rows = space.passages(np.stack([known[each] for each in cards]))
-    matters = space.passages(engine.passages(everyday()))
+    matters = space.passages(engine.passages(matters_of_every_day()))
     names = [(each.c1, each.c2, each.c3) for each in of.loaded.index.commands]
     random = np.random.default_rng(SEED)
     found: list[tuple[float, ...]] = []
@@ -80,13 +75,14 @@ def pairs(of: Set, engine: Embedder, cache: VectorCache) -> Pairs:
         right = np.array([name in query.relevant for name in names])
         for size in (0, *SIZES):
             inside = _part(right, size, random)
-            seen = evidence(rows[inside] @ asked, matters @ asked)
+            cosines, everyday = rows[inside] @ asked, matters @ asked
+            margin = margins(cosines, everyday)
             found += [
-                (*(float(each[at]) for each in seen), float(right[inside][at]), size)
-                for at in np.argsort(-seen.cosine)[:FIRST]
+                (float(margin[at]), float(everyday.max()), float(right[inside][at]), size)
+                for at in np.argsort(-cosines)[:FIRST]
             ]
-    table = np.array(found)
-    return Pairs(MatchEvidence(*table[:, :-2].T), table[:, -2] == 1, table[:, -1].astype(np.int64))
+    margin, everyday, right, size = np.array(found).T
+    return Pairs(margin, everyday, right == 1, size.astype(np.int64))
 
 
 def unrelated() -> tuple[Query, ...]:
@@ -96,31 +92,33 @@ def unrelated() -> tuple[Query, ...]:
 
 def fitted(of: Pairs) -> ScoreCurve:
     """Return the logistic curve of least loss."""
-    features = np.stack([*of.evidence, np.ones(len(of.right))], axis=1)
+    features = np.stack([of.margin, of.everyday, np.ones(len(of.right))], axis=1)
     at = np.zeros(features.shape[1])
     for _ in range(50):
         says = 1 / (1 + np.exp(-features @ at))
         slope = features.T @ (of.right - says) - RIDGE * at
         bend = (features * (says * (1 - says))[:, None]).T @ features + RIDGE * np.eye(len(at))
         at += np.linalg.solve(bend, slope)
-    assert at[1] > 0 > at[2], "what stands out is less right, or everyday matters are more"
+    assert at[0] > 0 > at[1], "what stands out is less right, or everyday matters are more"
     return ScoreCurve(*(round(float(value), 4) for value in at))
 
 
 def together(of: Sequence[Pairs]) -> Pairs:
     """Return the pairs of several sets."""
-    seen = (np.concatenate(each) for each in zip(*(part.evidence for part in of), strict=True))
-    right, size = (
-        np.concatenate([getattr(part, name) for part in of]) for name in ("right", "size")
+    return Pairs(
+        np.concatenate([each.margin for each in of]),
+        np.concatenate([each.everyday for each in of]),
+        np.concatenate([each.right for each in of]),
+        np.concatenate([each.size for each in of]),
     )
-    return Pairs(MatchEvidence(*seen), right, size)
 
 
 def bands(of: Pairs, size: int, asked: int, curve: ScoreCurve) -> Array:
     """Return (right, all) first results of the first queries by band, for one size of registry."""
     part = of.only(size)
     first = slice(0, None, min(FIRST, size or FIRST))
-    says, right = curve.at(part.evidence)[first][:asked], part.right[first][:asked]
+    says = curve.at(part.margin, part.everyday)[first][:asked]
+    right = part.right[first][:asked]
     at = np.digitize(says, BANDS[::-1]) - 1
     rows = [[right[at == band].sum(), (at == band).sum()] for band in range(len(BANDS))]
     return np.array(rows[::-1], dtype=float)
@@ -176,7 +174,7 @@ def main() -> None:
         cache.close()
     if args.write:
         written = {
-            "everyday": everyday(),
+            "everyday": matters_of_every_day(),
             "engines": {identity: curve._asdict() for identity, curve in curves.items()},
         }
         WRITTEN.write_text(

@@ -117,9 +117,10 @@ def _view(vectors: RegistryVectors, question: "NDArray[np.float32]") -> _View:
     asked = vectors.space.queries(question[None])[0]
     # Half a millisecond of work: threads of a BLAS would wait longer for a busy processor.
     cosines = np.einsum("ij,j->i", vectors.rows, asked.astype(vectors.rows.dtype))
-    seen = score.evidence(cosines.astype(asked.dtype), vectors.everyday @ asked)
-    order: list[int] = np.argsort(-seen.cosine, kind="stable").tolist()
-    return _View(order, score.curves()[vectors.identity].at(seen))
+    everyday = vectors.everyday @ asked
+    order: list[int] = np.argsort(-cosines, kind="stable").tolist()
+    margins = score.margins(cosines.astype(asked.dtype), everyday)
+    return _View(order, score.curves()[vectors.identity].at(margins, float(everyday.max())))
 
 
 def _by_words(loaded: LoadedRegistry, query: str) -> _View:
