@@ -4,11 +4,11 @@
 
 For each query of a set (`command_search.py` describes sets) take the five commands with the highest
 cosine, with how far they stand out (`registry.score.margins`) and how everyday the query is. Do so
-in the whole registry and in parts of it with three, eight and twenty-five commands, since registries
-are of all sizes. The query's own commands are always in the part. Seventy more queries have no answer in any
-registry. Fit one logistic curve for each engine by Newton's method. Then leave out each registry in
-turn, fit on the others of `FITTED`, and print how often the first result in each band is right on
-the one left out. --write changes code_intel/registry/similarity.json.
+in the whole registry and in parts of it with three, eight and twenty-five commands, since
+registries are of all sizes. The query's own commands are always in the part. Seventy more queries
+have no answer in any registry. Fit one logistic curve for each engine by Newton's method. Then
+leave out each registry in turn, fit on the others of `FITTED`, and print how often the first result
+in each band is right on the one left out. --write changes code_intel/registry/similarity.json.
 """
 
 import argparse
