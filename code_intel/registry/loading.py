@@ -5,8 +5,6 @@ a config has the default one.
 """
 
 import hashlib
-import os
-import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from code_intel.errors import RegistryError
-from code_intel.index.safe_files import open_resolved
+from code_intel.index.safe_files import read_resolved
 from code_intel.registry import checking, place, reading
 from code_intel.registry.bm25 import BM25Index
 from code_intel.registry.checking import MalformedRegistry
@@ -185,10 +183,7 @@ class Registries:
         real = place.confined(path, self._within)
         if real is None:
             raise MalformedRegistry("It is outside the project and the home folder")
-        with os.fdopen(open_resolved(str(real)), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise MalformedRegistry("It is not a regular file")
-            data = file.read(most + 1)
+        data, _ = read_resolved(str(real), most + 1)
         if len(data) > most:
             raise MalformedRegistry(f"It is larger than {most // 1024:,} KiB")
         return data

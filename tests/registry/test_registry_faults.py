@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import RegistryError
-from code_intel.index.safe_files import open_resolved
+from code_intel.index.safe_files import read_resolved
 from code_intel.registry import loading, place
 from code_intel.registry.loading import MAX_CONFIG_BYTES, MAX_REGISTRY_BYTES, Registries
 from registry_files import ONE, configured, document, written
@@ -198,7 +198,7 @@ PLANTED: dict[str, tuple[Callable[[Path, Path], Any], str]] = {
     "a link to a device": (lambda path, _: path.symlink_to("/dev/zero"), "It is outside"),
     "a link to nothing": (lambda path, _: path.symlink_to("nothing"), "File not found"),
     "a link to itself": (_looped, "Too many levels of symbolic links"),
-    "a pipe": (lambda path, _: os.mkfifo(path), "It is not a regular file"),
+    "a pipe": (lambda path, _: os.mkfifo(path), "is not a regular file"),
     "a folder": (lambda path, _: path.mkdir(), "Is a directory"),
 }
 
@@ -240,15 +240,15 @@ def test_folder_swapped_before_opening_is_refused(
     planted = {**ONE, "description": PRIVATE}
     outside = written(tmp_path, document(planted), "outside/registry.json").parent
 
-    def swapped(real: str) -> int:
+    def swapped(real: str, limit: int) -> tuple[bytes, os.stat_result]:
         if real.endswith("data/registry.json"):
             folder.rename(project / "moved")
             folder.symlink_to(outside)
-        return open_resolved(real)
+        return read_resolved(real, limit)
 
     assert _registries(project).of().registry.commands[0].description == "Merge up"
     with monkeypatch.context() as patch:
-        patch.setattr(loading, "open_resolved", swapped)
+        patch.setattr(loading, "read_resolved", swapped)
         _refused(_registries(project), "data/registry.json", "")
     assert PRIVATE in (folder / "registry.json").read_text("utf-8")  # without the check
     folder.unlink()
