@@ -83,7 +83,7 @@ class ExpectedResults(PlanPart):
     keywords: Words = Field(
         default=[],
         max_length=MAX_KEYWORDS,
-        description="Words that results should contain; default: the goal's.",
+        description="Words that results should contain, added to the query; default: the goal's.",
     )
     minMatches: MinMatches | None = Field(
         default=None, description=f"Number of results to expect; default {MIN_MATCHES}."
@@ -96,7 +96,7 @@ class ExpectedResults(PlanPart):
         description="RE2 expressions that results should match.",
     )
     confidence: Share | None = Field(
-        default=None, description=f"Score that is good enough; default {DEFAULT_CONFIDENCE:g}."
+        default=None, description=f"Confidence that is good enough; default {DEFAULT_CONFIDENCE:g}."
     )
 
 
@@ -105,11 +105,11 @@ class StrategyGiven(PlanPart):
 
     initialMode: InitialMode | None = Field(
         default=None,
-        description="First query: broad (two keywords) or specific (all); default: the goal.",
+        description="First query: broad (two keywords) or specific (all); default: goal and keywords.",
     )
     refinementMethod: Refinement | None = Field(
         default=None,
-        description="Add missing keywords, words of the best hits (semantic), or both (hybrid).",
+        description="Further queries: keywords, semantic (names of the best hits), or hybrid (both).",
     )
     expansionRules: Words = Field(
         default=[],

@@ -36,7 +36,7 @@ def shipped() -> Mapping[str, Preset]:
     found = {}
     for name, row in tomllib.loads(text).items():
         alternatives = "|".join(_INDENT.sub("", each) for each in row.pop("alternatives"))
-        row["expectedResults"]["contentPatterns"] = [f"(?m){alternatives}"]
+        row.setdefault("expectedResults", {})["contentPatterns"] = [f"(?m){alternatives}"]
         found[name] = Preset.model_validate(row)
     return found
 

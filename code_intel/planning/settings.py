@@ -66,7 +66,7 @@ class Defaults(PlanPart):
     )
     minMatches: MinMatches = Field(default=MIN_MATCHES, description="Number of expected results.")
     confidence: Share = Field(
-        default=DEFAULT_CONFIDENCE, description="Score at which a plan succeeds."
+        default=DEFAULT_CONFIDENCE, description="Confidence at which a plan succeeds."
     )
     evaluationMode: Mode = Field(default="fuzzy", description="How keywords match.")
     refinementMethod: Refinement = Field(default="hybrid", description="How queries are refined.")
