@@ -1,18 +1,13 @@
-"""Fit the meaning of a cosine: how likely a search result or a keyword is right.
+"""Fit the meaning of a cosine: how likely a search result is right.
 
     python -m benchmarks.fetch_sources DIR
     python -m benchmarks.fit_likeness --sources DIR [--cache VECTORS] [--rows FILE] [--write]
 
-Results: the ten best files of every labelled question, in both languages, about this repository and
-twelve others. Each has the cosine of its best chunk, and whether the labels have it. Both kinds
-weigh the same: the share of right results depends on the number ten.
+The ten best files of every labelled question, in both languages, about this repository and twelve
+others. Each has the cosine of its best chunk, and whether the labels have it. Both kinds weigh the
+same: the share of right results depends on the number ten.
 
-Keywords: the terms of each question, and some of another repository's, against the same results as
-semantic evaluation compares them, where they do not occur by themselves. A result that has another
-word of the same row of the dictionary counts as meant, Japanese or English. They are not labelled
-one by one.
-
-Fit one curve for each, 1 / (1 + exp(-(slope * cosine + bias))), by Newton's method on everything;
+Fit one curve a language, 1 / (1 + exp(-(slope * cosine + bias))), by Newton's method on everything;
 the tables are of repositories held out, one at a time. ECE: mean distance of predicted and observed
 in fifths of equal size. The 4-bit engine, too slow for thirteen repositories, gets the same curves
 through the straight line from its cosines to the other's. --rows keeps the pairs, or uses them if
@@ -21,22 +16,35 @@ FILE is there. --write changes code_intel/planning/likeness.json.
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.engines import ENGINES
-from benchmarks.labels import HERE, OWN
-from benchmarks.likeness_pairs import Row, pairs, spoken
-from benchmarks.scoring import area
+from benchmarks.labels import (
+    HERE,
+    OTHERS,
+    OWN,
+    OWN_MANIFEST,
+    Repository,
+    labelled,
+    manifest_of,
+    repositories,
+)
+from benchmarks.plan_search import indexed
+from benchmarks.scoring import DEPTH, area
+from code_intel.chunking.card import code_card
+from code_intel.config import load_settings
+from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
-from code_intel.learned.recall.calibration import load
-from code_intel.planning.likeness import LikenessCurve, card
-from code_intel.planning.matching import MIN_MEANING_LIKENESS
-from code_intel.planning.records import Result
+from code_intel.embedding.lazy import LazyEmbedder
+from code_intel.forest.ranking.question import embedded
+from code_intel.forest.ranking.search import search
+from code_intel.forest.ranking.state import NO_SITUATION
+from code_intel.planning.likeness import LikenessCurve
 
 Array = NDArray[np.float64]
 Curves = dict[str, LikenessCurve]
@@ -44,12 +52,61 @@ WRITTEN = HERE.parent / "code_intel" / "planning" / "likeness.json"
 FIFTHS = 5
 LANGUAGES = ("en", "ja")
 SAMPLE = 120
-"""Cards that both engines embed."""
+"""Questions and cards that both engines embed."""
 
 
-def fitted(cosines: Array, true: NDArray[np.bool_], *, even: bool) -> LikenessCurve:
-    """Return the logistic curve of least loss; `even` lets both kinds weigh the same."""
-    weights = weights_of(true) if even else np.ones(len(true))
+class Row(NamedTuple):
+    """A question with one of its results: the cosine, and whether the file is wanted.
+
+    `engine` has embedded the question.
+    """
+
+    engine: str
+    repo: str
+    language: str
+    cosine: float
+    true: bool
+
+
+def collected(
+    each: Repository, engines: Sequence[Embedder], args: argparse.Namespace
+) -> Iterator[Row]:
+    """Index one repository, ask it everything, and give the pairs."""
+    making = LazyEmbedder(load_settings(HERE.parent), corpus="forest")
+    cache = VectorCache(args.cache) if args.cache else None
+    with indexed(each.folder, making, cache, each.name) as index:
+        for question in each.questions:
+            language, query = str(question.get("language", "en")), str(question["query"])
+            wanted = {target["path"] for target in question["relevant"]}
+            for engine in engines:
+                vector = embedded(engine, query)
+                for hit in search(index.store, query, vector, top_k=DEPTH, situation=NO_SITUATION):
+                    if hit.similarity:  # words alone have found a few others
+                        true = labelled(hit.document, each.prefix) in wanted
+                        cosine = 2 * hit.similarity - 1
+                        yield Row(engine.identity, each.name, language, cosine, true)
+
+
+def pairs(args: argparse.Namespace, engines: Sequence[Embedder]) -> list[Row]:
+    """Return the pairs of every repository, or those that `--rows` has kept."""
+    if args.rows and args.rows.is_file():
+        return [Row(*row) for row in json.loads(args.rows.read_text())]
+    manifest = json.loads(manifest_of(OTHERS).read_text())
+    rows: list[Row] = []
+    for each in (
+        *repositories(OWN, OWN_MANIFEST, None, "root"),
+        *repositories(OTHERS, manifest, args.sources, "root"),
+    ):
+        rows += collected(each, engines, args)
+        print(each.name, len(rows), flush=True)
+    if args.rows:
+        args.rows.write_text(json.dumps(rows))
+    return rows
+
+
+def fitted(cosines: Array, true: NDArray[np.bool_]) -> LikenessCurve:
+    """Return the logistic curve of least loss; both kinds weigh the same."""
+    weights = weights_of(true)
     features = np.stack([cosines - cosines.mean(), np.ones(len(cosines))], axis=1)
     at = np.zeros(2)
     for _ in range(50):
@@ -67,25 +124,21 @@ def weights_of(true: NDArray[np.bool_]) -> Array:
     return weights
 
 
-def held_out(rows: Sequence[Row], *, even: bool) -> Array:
+def held_out(rows: Sequence[Row]) -> Array:
     """Return what a curve fitted on the other repositories says of each pair."""
     says = np.zeros(len(rows))
     for repo in {row.repo for row in rows}:
         inside = np.array([row.repo == repo for row in rows])
-        cosines, true = _columns([row for row in rows if row.repo != repo])
-        curve = fitted(cosines, true, even=even)
-        says[inside] = [
-            curve.at(row.cosine) for row, held in zip(rows, inside, strict=True) if held
-        ]
+        curve = fitted(*_columns([row for row in rows if row.repo != repo]))
+        says[inside] = [curve.at(row.cosine) for row in rows if row.repo == repo]
     return says
 
 
-def show(name: str, rows: Sequence[Row], says: Array, *, even: bool) -> None:
+def show(name: str, rows: Sequence[Row], says: Array) -> None:
     """Print how well what was said held, over all and in fifths."""
     _, true = _columns(rows)
-    weights = weights_of(true) if even else np.ones(len(true))
-    order = np.argsort(says, kind="stable")
-    parts = np.array_split(order, FIFTHS)
+    weights = weights_of(true)
+    parts = np.array_split(np.argsort(says, kind="stable"), FIFTHS)
     said = [float(np.average(says[part], weights=weights[part])) for part in parts]
     seen = [float(np.average(true[part], weights=weights[part])) for part in parts]
     heavy = [float(weights[part].sum()) for part in parts]
@@ -96,30 +149,16 @@ def show(name: str, rows: Sequence[Row], says: Array, *, even: bool) -> None:
     )
     print("   said", " ".join(f"{value:.2f}" for value in said))
     print("   seen", " ".join(f"{value:.2f}" for value in seen))
-    if (above := says >= MIN_MEANING_LIKENESS).any():
-        print(
-            f"   from {MIN_MEANING_LIKENESS} on: {above.mean():.3f} of all pairs, "
-            f"{true[above].mean():.3f} true"
-        )
 
 
 def translated(
-    curve: LikenessCurve,
-    ours: Embedder,
-    other: Embedder,
-    asked: list[str],
-    shown: list[str],
-    *,
-    centred: bool,
+    curve: LikenessCurve, ours: Embedder, other: Embedder, asked: list[str], shown: list[str]
 ) -> LikenessCurve:
     """Return a curve for another engine's cosines: read through the line that leads to ours."""
     sides = []
     for engine in (ours, other):
         queries: NDArray[Any] = engine.queries(asked)
         passages: NDArray[Any] = engine.passages(shown)
-        if centred:
-            space = load(engine.identity).space
-            queries, passages = space.queries(queries), space.passages(passages)
         sides.append((queries @ passages.T).ravel())
     slope, offset = np.polyfit(sides[1], sides[0], 1)
     print(
@@ -131,14 +170,6 @@ def translated(
 
 def _columns(rows: Sequence[Row]) -> tuple[Array, NDArray[np.bool_]]:
     return np.array([row.cosine for row in rows]), np.array([row.true for row in rows])
-
-
-def _fit(rows: Sequence[Row], name: str, *, even: bool) -> LikenessCurve:
-    show(name, rows, held_out(rows, even=even), even=even)
-    curve = fitted(*_columns(rows), even=even)
-    assert curve.slope > 0, f"{name}: the more alike, the less true"
-    print(f"   slope {curve.slope:.2f}, bias {curve.bias:.2f}")
-    return curve
 
 
 def main() -> None:
@@ -153,53 +184,42 @@ def main() -> None:
     args = parser.parse_args()
     ours, *others = engines = [make() for make in ENGINES.values()]
     rows = pairs(args, engines)
-    mine = [row for row in rows if row.engine == ours.identity]
-    kinds = {
-        language: [row for row in mine if row.kind == "results" and row.language == language]
-        for language in LANGUAGES
-    }
-    results = {
-        language: _fit(of, f"results, {language}", even=True) for language, of in kinds.items()
-    }
-    for language, curve in results.items():
-        for other in others:
-            asked = [
-                row for row in rows if (row.engine, row.language) == (other.identity, language)
+    curves: Curves = {}
+    for language in LANGUAGES:
+        of = {
+            engine.identity: [
+                row for row in rows if (row.engine, row.language) == (engine.identity, language)
             ]
-            says = np.array([curve.at(row.cosine) for row in asked])
-            show(f"results, {language}, asked through {other.identity}", asked, says, even=True)
-    keywords = {
-        language: _fit(
-            [row for row in mine if row.kind == "keywords" and row.language == language],
-            f"keywords, {language}",
-            even=False,
-        )
-        for language in LANGUAGES
-    }
-    written = {ours.identity: _raw(results, keywords)} | {
-        other.identity: _other_engine(results, keywords, ours, other) for other in others
+            for engine in engines
+        }
+        show(language, of[ours.identity], held_out(of[ours.identity]))
+        curve = curves[language] = fitted(*_columns(of[ours.identity]))
+        assert curve.slope > 0, f"{language}: the more alike, the less true"
+        print(f"   slope {curve.slope:.2f}, bias {curve.bias:.2f}")
+        for other in others:
+            says = np.array([curve.at(row.cosine) for row in of[other.identity]])
+            show(f"{language}, asked through {other.identity}", of[other.identity], says)
+    written = {ours.identity: _raw(curves)} | {
+        other.identity: _raw(_other_engine(curves, ours, other)) for other in others
     }
     if args.write:
         WRITTEN.write_text(json.dumps({"engines": written}, indent=1) + "\n", encoding="utf-8")
 
 
-def _other_engine(
-    results: Curves, keywords: Curves, ours: Embedder, other: Embedder
-) -> dict[str, Any]:
+def _other_engine(curves: Curves, ours: Embedder, other: Embedder) -> Curves:
     """Return the curves for the engine that is too slow to be asked everything."""
     questions = [json.loads(line) for line in OWN.read_text().splitlines()]
     shown = _cards()
-    read: dict[str, Curves] = {"results": {}, "keywords": {}}
-    for language in LANGUAGES:
-        asked = [row["query"] for row in questions if row["language"] == language]
-        said = list(dict.fromkeys(term for query in asked for term in spoken(query)))[:SAMPLE]
-        read["results"][language] = translated(
-            results[language], ours, other, asked[:SAMPLE], shown, centred=False
+    return {
+        language: translated(
+            curve,
+            ours,
+            other,
+            [row["query"] for row in questions if row["language"] == language][:SAMPLE],
+            shown,
         )
-        read["keywords"][language] = translated(
-            keywords[language], ours, other, said, shown, centred=True
-        )
-    return _raw(**read)
+        for language, curve in curves.items()
+    }
 
 
 def _cards() -> list[str]:
@@ -207,16 +227,13 @@ def _cards() -> list[str]:
     paths = sorted((HERE.parent / "code_intel").rglob("*.py"))
     step = max(1, len(paths) // SAMPLE)
     read = [(path, path.read_text(encoding="utf-8")[:2_000]) for path in paths[::step][:SAMPLE]]
-    return [card(Result(str(path.relative_to(HERE.parent)), text, 0)) for path, text in read]
+    return [code_card(str(path.relative_to(HERE.parent)), text, ()) for path, text in read]
 
 
-def _raw(results: Curves, keywords: Curves) -> dict[str, Any]:
+def _raw(curves: Curves) -> dict[str, Any]:
     return {
-        kind: {
-            language: {name: round(value, 4) for name, value in curve._asdict().items()}
-            for language, curve in of.items()
-        }
-        for kind, of in (("results", results), ("keywords", keywords))
+        language: {name: round(value, 4) for name, value in curve._asdict().items()}
+        for language, curve in curves.items()
     }
 
 

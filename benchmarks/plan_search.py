@@ -1,22 +1,26 @@
-r"""Compare a query plan with one search: NDCG@10, every relevant file among ten, iterations, time.
+r"""Compare a query plan with one search that has the same words: NDCG@10, recall, time, confidence.
 
 This package, and twelve others whose sources are fetched once:
 
-    python -m benchmarks.plan_search [--vectors]
+    python -m benchmarks.plan_search [--vectors] [--plain] [--iterations 3]
     python -m benchmarks.fetch_sources DIR
     python -m benchmarks.plan_search --vectors \
         --data benchmarks/data/code_search_others.jsonl --sources DIR
 
-Each question is asked of the same index in the same run once, as `search_forest` would, and as the
-goal of a plan that does what is shipped (`planning.loop`), with the defaults of the tool: at most
-five iterations, a confidence of 0.7. It is a goal alone, and again with what an agent might expect:
+Each question is asked of the same index in the same run three times: by one search with the goal
+alone, by one search with the goal and the expected keywords (the baseline), and by a plan, with the
+code of `gistdex_query_plan` (`planning.loop`). A plan with one iteration makes the search of the
+baseline; --iterations lets it go on by itself. As many questions about other repositories, which
+nothing answers, show how often a plan claims to have succeeded.
+
 --expect has keywords and patterns, one question on each line, {"set", "repo", "id", "keywords",
 "patterns"}. The shipped ones were written from the questions alone, without code or labels; but the
 author knows the twelve repositories well, since they are famous. --plain keeps only words in small
 letters, which are easy to guess. Without an id a question is known by its words.
 
 Each difference is paired, with its 95 % bootstrap interval. No files are at hand, as in
-code_search.py, which describes sets; --cache keeps vectors.
+code_search.py, which describes sets; --cache keeps vectors. --json writes what
+`fit_plan_confidence.py` reads.
 """
 
 import argparse
@@ -33,6 +37,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.labels import (
     HERE,
+    OTHERS,
+    OWN,
     Repository,
     add_options,
     asked_about,
@@ -51,15 +57,15 @@ from code_intel.forest.ranking.search import search
 from code_intel.forest.ranking.state import NO_SITUATION
 from code_intel.index.facade import Index
 from code_intel.index.store import Store
-from code_intel.planning import goals, likeness, loop
-from code_intel.planning.evaluation import evaluate
+from code_intel.planning import goals, likeness, loop, outcome
+from code_intel.planning.evaluation import lead_of
 from code_intel.planning.records import (
     ITERATIONS,
+    MAX_ITERATIONS,
     SECONDS,
     Expected,
     FoundResults,
     QueryPlan,
-    Refinement,
     Result,
     Search,
     Strategy,
@@ -70,6 +76,7 @@ EXPECTATIONS = HERE / "data" / "plan_expectations.jsonl"
 PLAIN = re.compile("[a-z]+")
 """A keyword that is a word of English and no name that only who knows the code can know."""
 ALONE, EXPECTING = "the goal alone", "with expectations"
+UNANSWERABLE = "questions about other repositories"
 
 
 class Wanted(NamedTuple):
@@ -129,7 +136,7 @@ def planned(question: Mapping[str, Any], wanted: Wanted, strategy: Strategy) -> 
         goal=goal,
         expected=expected,
         strategy=strategy,
-        waiting=goals.first_queries(goal, strategy, ()),
+        waiting=goals.first_queries(goal, strategy, expected=expected.keywords),
     )
 
 
@@ -137,53 +144,70 @@ async def compared(
     ask: Search,
     question: Mapping[str, Any],
     place: Repository,
-    conditions: Mapping[str, Wanted],
+    wanted: Wanted,
     strategy: Strategy,
-) -> list[Outcome]:
-    """Ask one question once, and by a plan in each condition."""
+    iterations: int,
+) -> Outcome:
+    """Ask one question by a search with the goal, by the baseline, and by a plan."""
+    goal = str(question["query"])
+    is_foreign = question["repo"] != place.name
+    alone = (await ask(goal)).results
+    query = goals.well_formed(goal, wanted.keywords)
+    baseline = (await ask(query)).results
     began = time.perf_counter()
-    single = (await ask(str(question["query"]))).results
+    await ask(query)  # again: the vector of the question is cached, as for the plan
     took = 1000 * (time.perf_counter() - began)
-    outcomes = []
-    for condition, wanted in conditions.items():
-        plan = planned(question, wanted, strategy)
-        began = time.perf_counter()
-        plan = await loop.run(plan, ask, more=ITERATIONS, seconds=SECONDS)
-        outcomes.append(
-            Outcome(
-                repo=place.name,
-                id=str(question.get("id") or question["query"]),
-                language=str(question.get("language", "")),
-                tuned=place.tuned,
-                condition=condition,
-                wanted=tuple(target["path"] for target in question["relevant"]),
-                single=_named(single, place.prefix),
-                plan=_named(plan.final, place.prefix)[:DEPTH],
-                queries=tuple(each.query for each in plan.iterations),
-                scores=tuple(each.evaluation.score for each in plan.iterations),
-                first=evaluate(plan.final[:1], plan.expected, plan.mode).score,
-                stop=plan.stop,
-                single_ms=took,
-                plan_ms=1000 * (time.perf_counter() - began),
-            )
-        )
-    return outcomes
+    plan = planned(question, wanted, strategy)
+    began = time.perf_counter()
+    plan = await loop.run(plan, ask, more=iterations, seconds=SECONDS)
+    return Outcome(
+        repo=place.name,
+        id=str(question.get("id") or goal),
+        language=str(question.get("language", "")),
+        condition=UNANSWERABLE if is_foreign else EXPECTING if wanted.keywords else ALONE,
+        wanted=() if is_foreign else tuple(target["path"] for target in question["relevant"]),
+        alone=_named(alone, place.prefix),
+        baseline=_named(baseline, place.prefix),
+        plan=_named(plan.final, place.prefix)[:DEPTH],
+        queries=tuple(each.query for each in plan.iterations),
+        score=max((each.evaluation.score for each in plan.iterations), default=0.0),
+        confidence=outcome.confidence(plan),
+        status=outcome.status(plan),
+        lead=lead_of(baseline),
+        similarity=baseline[0].similarity if baseline else 0.0,
+        stop=plan.stop,
+        baseline_ms=took,
+        plan_ms=1000 * (time.perf_counter() - began),
+    )
 
 
 async def all_compared(
     ask: Search,
     place: Repository,
     known: Mapping[tuple[str, str], Wanted],
-    method: Refinement,
+    strategy: Strategy,
+    iterations: int,
 ) -> list[Outcome]:
     """Ask every question about a repository; do not count the first search of a process."""
     await ask("warm")
     outcomes = []
     for question in place.questions:
         wanted = known.get((place.name, str(question.get("id") or question["query"])))
-        conditions = {ALONE: Wanted()} | ({EXPECTING: wanted} if wanted else {})
-        outcomes += await compared(ask, question, place, conditions, Strategy(refinement=method))
+        outcomes += [
+            await compared(ask, question, place, each, strategy, iterations)
+            for each in ((Wanted(), wanted) if wanted else (Wanted(),))
+        ]
+    for question in foreign(place):
+        outcomes.append(await compared(ask, question, place, Wanted(), strategy, iterations))
     return outcomes
+
+
+def foreign(place: Repository) -> list[dict[str, Any]]:
+    """Return as many shipped questions about other repositories as there are about this one."""
+    lines = (line for data in (OWN, OTHERS) for line in data.read_text("utf-8").splitlines())
+    others = [row for row in map(json.loads, lines) if row["repo"] != place.name]
+    step = max(1, len(others) // len(place.questions))
+    return others[::step][: len(place.questions)]
 
 
 def expectations(path: Path, *, plain: bool = False) -> dict[tuple[str, str], Wanted]:
@@ -223,6 +247,14 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--expect", type=Path, default=EXPECTATIONS, help="JSONL of expectations")
     parser.add_argument("--plain", action="store_true", help="expect plain words alone, no names")
     parser.add_argument(
+        "--iterations",
+        type=int,
+        choices=range(1, MAX_ITERATIONS + 1),
+        default=ITERATIONS,
+        metavar="N",
+        help="queries of a plan",
+    )
+    parser.add_argument(
         "--method",
         choices=["keywords", "semantic", "hybrid"],
         default="hybrid",
@@ -241,10 +273,12 @@ def main() -> None:
     for place in asked_about(args):
         with indexed(place.folder, embedder, cache, place.name) as index:
             ask = searching(index.store, embedder)
-            outcomes += asyncio.run(all_compared(ask, place, known, args.method))
+            strategy = Strategy(refinement=args.method)
+            outcomes += asyncio.run(all_compared(ask, place, known, strategy, args.iterations))
     how = "words and vectors" if args.vectors else "words only"
     how += ", plain words expected" if args.plain else ""
-    result = show_plans(outcomes, f"{args.data.name}, scope {args.scope}, {how}, {args.method}")
+    how += f", {args.iterations} iterations, {args.method}" if args.iterations > 1 else ""
+    result = show_plans(outcomes, f"{args.data.name}, scope {args.scope}, {how}")
     if args.json:
         args.json.write_text(json.dumps(result, ensure_ascii=False, indent=1), encoding="utf-8")
 

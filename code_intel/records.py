@@ -17,6 +17,9 @@ VERIFICATION_SCORE = 0.7
 VERY_GOOD_SCORE, FAIR_SCORE, WEAK_SCORE = 0.8, 0.5, 0.2
 """Lower bounds of the score bands of commands (seed 001)."""
 
+PAGE_TAG = "knowledge"
+"""The first tag in `Hit.why` of a page that a query plan wrote."""
+
 Corpus = Literal["map", "forest"]
 """The content of an index: agreements (map) or source (forest)."""
 

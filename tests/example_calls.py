@@ -44,6 +44,7 @@ EXAMPLE_CALLS: dict[str, dict[str, Any]] = {
         "expectedResults": {"keywords": ["login"], "minMatches": 2},
         "strategy": {"initialMode": "broad"},
     },
+    "command_list": {"c1": "git", "limit": 3},
     "command_search": {"query": "[1]", "queries": ["commit"], "limit": 3},
     "command_describe": {"c1": "git", "c2": "merge-up", "c3": "base-branch"},
     "command_execute": {

@@ -18,7 +18,11 @@ def result(
 
 def iteration(number: int = 1, query: str = "login", score: float = 0.9, **more: Any) -> Iteration:
     found = Iteration(
-        number, query, ("login",), (result(),), Evaluation(WHOLE, score, ("login",), ("token",))
+        number,
+        query,
+        ("login",),
+        (result(),),
+        Evaluation(WHOLE, score, score, ("login",), ("token",)),
     )
     return replace(found, **more)
 

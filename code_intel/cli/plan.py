@@ -203,7 +203,7 @@ def _how_to_continue(data: Mapping[str, Any]) -> str:
     """Return how to continue a plan that did not succeed, with a new query if it needs one."""
     if data["status"] == "success":
         return ""
-    query = ' --query "…"' if data["stopReason"] in {"no_new_query", "no_improvement"} else ""
+    query = ' --query "…"' if data["stopReason"] == "no_new_query" else ""
     return f". To continue: code-intel plan --continue {data['planId'][:SHORT]}{query}"
 
 
@@ -212,9 +212,7 @@ def _answer_text(data: Mapping[str, Any]) -> str:
     lines = [f"{data['message'].partition('. ')[0]}. {STOPS[data['stopReason']]}"]
     for each in data["iterations"]:
         note = each.get("error") or each["feedback"]
-        head = (
-            f"{each['iterationNumber']}. {each['evaluationScore']:.2f}  “{visible(each['query'])}”"
-        )
+        head = f"{each['iterationNumber']}. {each['confidence']:.2f}  “{visible(each['query'])}”"
         lines.append(f"{head}  {cut(' '.join(note.split()), _COLUMNS)}")
     findings = data["finalResults"]["data"]
     lines.append("Found:" if findings else "Nothing found.")
@@ -225,11 +223,6 @@ def _answer_text(data: Mapping[str, Any]) -> str:
     if missing := data["finalResults"]["unmatchedExpectations"]:
         names = ", ".join(cut(visible(name), _NAME_COLUMNS) for name in missing)
         lines.append(f"Not found: {names}")
-    if similar := data.get("similarPlans"):
-        first = similar[0]
-        lines.append(
-            f"Similar plan: {first['planId'][:SHORT]}  {cut(visible(first['goal']), _COLUMNS)}"
-        )
     if page := data.get("structuredKnowledgePath"):
         lines.append(f"Summary in {page}")
     if saved := data["savedAt"]:

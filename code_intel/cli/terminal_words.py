@@ -23,6 +23,7 @@ TERMINAL_WORDS: Mapping[str, str] = MappingProxyType(
         "add_agreement": "`code-intel map add`",
         "list_agreements": "`code-intel map list`",
         "get_outcome_stats": "`code-intel stats`",
+        "command_list": "`code-intel commands list`",
         "command_search": "`code-intel commands search`",
         "command_describe": "`code-intel commands describe`",
         "command_execute": "`code-intel commands execute`",

@@ -14,14 +14,15 @@ from code_intel.chunking.words import words
 from code_intel.forest.ranking.question import RankedQuestion
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
-from code_intel.records import Hit
+from code_intel.records import PAGE_TAG, Hit
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
     from numpy.typing import NDArray
 
-TAG, STALE = "knowledge", "stale"
-"""Tags in `Hit.why`: a page; a page about a file that has since changed or been deleted."""
+TAG, STALE, PARTIAL = PAGE_TAG, "stale", "partial"
+"""Tags in `Hit.why`: a page; a page about a file that has since changed or been deleted; a page of
+a plan that found only a part of what it expected."""
 MIN_SHARED_WORDS = 0.5
 """Share of the question's words that a page's goal must contain to match."""
 MAX_PAGES = 1000
@@ -102,11 +103,11 @@ def _excerpt(text: str) -> tuple[int, str]:
 def tags_of(store: Store, page: ChunkRow) -> tuple[str, ...]:
     """Return the tags of a page, with `stale` if a file that it describes has changed."""
     front = _front_matter(page.text)
-    if front is not None and all(
-        _is_unchanged(store, path, digest) for path, digest in front.files
-    ):
-        return (TAG,)
-    return TAG, STALE
+    if front is None:
+        return TAG, STALE
+    unchanged = all(_is_unchanged(store, path, digest) for path, digest in front.files)
+    tags = (TAG,) if unchanged else (TAG, STALE)
+    return tags if front.status == "success" else (*tags, PARTIAL)
 
 
 @lru_cache(maxsize=MAX_PAGES)

@@ -11,20 +11,23 @@
 
 Without keywords or patterns their shares are 1. Without results everything is 0. A Japanese keyword
 and its English translation are one expectation. In strict mode they are two, and all keywords must
-be found: while one is missing, the score is scaled to stay below the requested confidence
-(docs/decisions/0040).
+be found: while one is missing, the score is scaled to stay below the requested confidence.
+
+The score says how well results fit the expectations. It does not say whether they are right: right
+results often have fewer of the expected words. So the confidence is another number, the chance that
+the first result is right, which depends on its lead over the next ones (docs/decisions/0090).
 """
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from code_intel.index.cancellation import raise_if_cancelled
-from code_intel.planning.matching import MIN_MEANING_LIKENESS, ResultPage, on_page, together
+from code_intel.planning.matching import ResultPage, on_page, together
 from code_intel.planning.patterns import ContentPattern, all_compiled
 from code_intel.planning.records import (
     Evaluation,
     Expected,
-    Likeness,
     Metrics,
     Mode,
     Result,
@@ -41,17 +44,23 @@ WEIGHTS = Metrics(
 )
 """What each metric adds to the score; 1 together."""
 PARTIAL = 0.3
-"""Score above which what was found is worth something."""
-EMPTY_EVALUATION = Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0)
+"""Confidence and score above which what was found is worth something."""
+LEAD_BIAS, LEAD_SLOPE = -0.40, 5.37
+"""From the lead of the first result to the chance that it is right, by a logistic curve.
 
-Row = Sequence[bool]
+Fitted by `benchmarks/fit_plan_confidence.py`.
+"""
+MAX_SINGLE_CHANCE = 0.99
+"""Chance of a single result; nothing follows with which it could be compared."""
+MAX_FOLLOWERS = 3
+"""Results after the first with which it is compared."""
+EMPTY_EVALUATION = Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0, 0.0)
 
 
 def evaluate(
     results: Sequence[Result],
     expected: Expected,
     mode: Mode = "fuzzy",
-    likeness: Likeness | None = None,
 ) -> Evaluation:
     """Compare results with expectations; a duplicate counts once.
 
@@ -59,19 +68,18 @@ def evaluate(
         results: The results of one query.
         expected: The expectations; blank and repeated keywords are ignored.
         mode: How keywords are compared.
-        likeness: In semantic mode the similarity of keywords to results; embedding takes time.
 
     Raises:
         UsageError: A pattern is invalid; it is named.
-        EmbeddingError: `likeness` has no model.
     """
     keywords = tuple(dict.fromkeys(word for word in expected.keywords if word.strip()))
     patterns = list({each.source: each for each in all_compiled(expected.patterns)}.values())
     results = _distinct(results)
     if not results:
         missing = (*keywords, *(pattern.source for pattern in patterns))
-        return Evaluation(EMPTY_EVALUATION.metrics, 0.0, (), missing)
-    rows = _occurrences(keywords, results, mode, likeness)
+        return replace(EMPTY_EVALUATION, unmatched=missing)
+    pages = [ResultPage(result) for result in results]
+    rows = [[on_page(word, page, mode) for page in pages] for word in keywords]
     things = [[at] for at in range(len(rows))] if mode == "strict" else together(keywords)
     said = [[any(hits) for hits in zip(*(rows[at] for at in each), strict=True)] for each in things]
     matching = [[_matches(pattern, result) for result in results] for pattern in patterns]
@@ -88,12 +96,16 @@ def evaluate(
     )
     nowhere = {at for each, row in zip(things, said, strict=True) if not any(row) for at in each}
     sought = [(each.source, any(row)) for each, row in zip(patterns, matching, strict=True)]
-    score = score_of(metrics)
-    if mode == "strict" and metrics.recall < 1:
+    score, confidence = score_of(metrics), chance_of_first(results)
+    if is_incomplete := mode == "strict" and metrics.recall < 1:
         score *= _bounded(expected.confidence)
+    is_unmet = bool(rows or matching) and not any(map(any, (*rows, *matching)))
+    if is_incomplete or is_unmet or score <= PARTIAL:
+        confidence = min(confidence, score)
     return Evaluation(
         metrics,
         score,
+        confidence,
         matched=(
             *(word for word, row in zip(keywords, rows, strict=True) if any(row)),
             *(source for source, hit in sought if hit),
@@ -111,37 +123,50 @@ def score_of(metrics: Metrics) -> float:
     return _bounded(round(math.fsum(weight * _bounded(value) for weight, value in pairs), 6))
 
 
-def hundredths(score: float, confidence: float) -> float:
-    """Return a rounded score, but never rounded up to a confidence that it has not reached."""
-    rounded = round(score, 2)
-    return rounded - 0.01 if score < confidence <= rounded else rounded
+def chance_of_first(results: Sequence[Result]) -> float:
+    """Return the chance that the first result is right, 0 to 1, rounded to six decimals.
 
-
-def status_of(score: float, confidence: float) -> Status:
-    """Return what a score is: `success` from the confidence asked for, `partial` above `PARTIAL`.
-
-    A score of 0 is a failure whatever was asked for: nothing was found.
+    Scores of the forest are relative to the first result, so its lead decides. Scores of the map
+    are calibrated; the first one is below 1 and is the chance itself. A single result has no lead.
+    Then its similarity is the chance.
     """
-    if score > 0 and score >= confidence:
+    if not results:
+        return 0.0
+    first, lead = results[0], lead_of(results)
+    if 0 < first.score < 1:
+        chance = first.score
+    elif lead is None:
+        chance = min(MAX_SINGLE_CHANCE, first.similarity)
+    else:
+        chance = 1 / (1 + math.exp(-(LEAD_BIAS + LEAD_SLOPE * lead)))
+    return round(_bounded(chance), 6)
+
+
+def lead_of(results: Sequence[Result]) -> float | None:
+    """Return the lead of the first result over the mean of the next three, 0 to 1.
+
+    None without scores, or without results that follow.
+    """
+    followers = results[1 : 1 + MAX_FOLLOWERS]
+    if not followers or results[0].score <= 0:
+        return None
+    return 1 - _mean([_bounded(each.score) for each in followers])
+
+
+def hundredths(confidence: float, requested: float) -> float:
+    """Return a rounded confidence, but never rounded up to one that was not reached."""
+    rounded = round(confidence, 2)
+    return rounded - 0.01 if confidence < requested <= rounded else rounded
+
+
+def status_of(confidence: float, requested: float) -> Status:
+    """Return `success` from the requested confidence on, `partial` above `PARTIAL`.
+
+    A confidence of 0 is a failure in any case: nothing was found.
+    """
+    if confidence > 0 and confidence >= requested:
         return "success"
-    return "partial" if score > PARTIAL else "failed"
-
-
-def _occurrences(
-    keywords: Sequence[str], results: Sequence[Result], mode: Mode, likeness: Likeness | None
-) -> list[Row]:
-    """Return a row a keyword: whether it occurs in each result."""
-    pages = [ResultPage(result) for result in results]
-    rows: list[Row] = [[on_page(word, page, mode) for page in pages] for word in keywords]
-    open_ = [at for at, row in enumerate(rows) if not all(row)]
-    if mode != "semantic" or likeness is None or not open_:
-        return rows
-    alike = likeness([keywords[at] for at in open_], results)
-    for at, likes in zip(open_, alike, strict=True):
-        rows[at] = [
-            hit or like >= MIN_MEANING_LIKENESS for hit, like in zip(rows[at], likes, strict=True)
-        ]
-    return rows
+    return "partial" if confidence > PARTIAL else "failed"
 
 
 def _matches(pattern: ContentPattern, result: Result) -> bool:

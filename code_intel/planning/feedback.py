@@ -1,27 +1,25 @@
-"""Describe an evaluation in the language of the goal: what is missing, its cost, what to try.
+"""Describe an evaluation in the language of the goal: what is missing, and what to try.
 
 The sentences are tables with a column for each language. Names come from the caller and from files,
 so they are quoted, on one line, with hidden characters visible, and only a few are shown.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from code_intel.chunking.card import salient_identifiers
 from code_intel.chunking.lexicon import terms
 from code_intel.chunking.words import query_words, split_identifier, words
 from code_intel.foundation.text import visible
-from code_intel.planning.evaluation import WEIGHTS, hundredths
-from code_intel.planning.records import Evaluation, Expected, Metrics, Result
+from code_intel.planning.evaluation import hundredths
+from code_intel.planning.records import Evaluation, Expected, Result
 
 MAX_SUGGESTIONS = 5
 """Suggestions, and names in a sentence."""
 MAX_NAME_CHARS = 60
 """Characters of a name."""
 BEST = 3
-"""Results whose common terms are suggested."""
-LITTLE = 0.3
+"""Results whose definitions are suggested."""
+UNLIKE_SIMILARITY = 0.3
 """Mean similarity below which results are not similar to their query. Of our labelled questions one
 in ten is below with vectors, two in five by words alone.
 """
@@ -36,45 +34,39 @@ class Phrase(NamedTuple):
     ja: str
 
 
-METRIC_NAMES: Mapping[str, Phrase] = {
-    "keyword_match": Phrase("keywords", "キーワードの一致"),
-    "pattern_match": Phrase("patterns", "パターンの一致"),
-    "semantic_similarity": Phrase("similarity to the query", "クエリとの類似度"),
-    "coverage": Phrase("number of results", "結果の件数"),
-    "precision": Phrase("results without any keyword", "キーワードのない結果"),
-    "recall": Phrase("keywords found nowhere", "どこにもないキーワード"),
-}
-"""What each metric is called where it costs most."""
-
-GOOD_ENOUGH = Phrase(
-    "Good enough: {score:.2f} of {confidence:.2f}", "十分です: {score:.2f}(目標 {confidence:.2f})"
+REACHED = Phrase(
+    "Confidence {confidence:.2f}, {requested:.2f} was requested",
+    "確信度 {confidence:.2f}(要求 {requested:.2f}に到達)",
 )
-SHORT = Phrase("{score:.2f} of {confidence:.2f}", "{score:.2f}(目標 {confidence:.2f})")
+NOT_REACHED = Phrase(
+    "Confidence {confidence:.2f} of {requested:.2f}",
+    "確信度 {confidence:.2f}(要求 {requested:.2f})",
+)
 NO_RESULTS = Phrase("Nothing was found", "何も見つかりませんでした")
-NOT_FOUND = Phrase("Not found: {names}", "見つからないもの: {names}")
+NOT_FOUND = Phrase("In no result so far: {names}", "まだどの結果にもないもの: {names}")
 TOO_FEW_RESULTS = Phrase("{count} of {least} results", "結果は {count} 件({least} 件必要)")
 UNLIKE = Phrase(
     "The results are not similar to the query ({value:.2f})",
     "結果がクエリにあまり似ていません({value:.2f})",
 )
-COSTS = Phrase("Largest deduction: {name} (-{lost:.2f})", "最大の減点: {name}(-{lost:.2f})")
 MORE = Phrase(" and {count} more", " ほか {count} 件")
 
 SUGGESTED: Mapping[str, Phrase] = {
-    "drop": Phrase("Remove {names}: in no result.", "{names} を除く: どの結果にもありません。"),
+    "drop": Phrase(
+        "Try without {names}: in no result so far.",
+        "{names} を除いて試す: まだどの結果にもありません。",
+    ),
     "ask": Phrase(
-        "Add {names}: expected, but not found.", "{names} を加える: 期待した語が見つかりません。"
+        "Add {names}: expected, but in no result so far.",
+        "{names} を加える: 期待した語がまだどの結果にもありません。",
     ),
     "pattern": Phrase(
-        "Add words for {names}: no match.", "{names} に当たる語を加える: 一致がありません。"
+        "Add words for {names}: no match so far.",
+        "{names} に当たる語を加える: まだ一致がありません。",
     ),
-    "common": Phrase(
-        "Add {names}: common to the best results.",
-        "{names} を加える: 上位の結果に共通しています。",
-    ),
-    "broad": Phrase(
-        "Use fewer words: {count} of {least} results.",
-        "語を減らす: 結果は {count} 件({least} 件必要)。",
+    "names": Phrase(
+        "Add {names}: defined in the best results.",
+        "{names} を加える: 上位の結果で定義されています。",
     ),
     "other": Phrase(
         "Use other words, or name a symbol or file.",
@@ -87,7 +79,7 @@ SUGGESTED: Mapping[str, Phrase] = {
 def feedback(
     evaluation: Evaluation, results: Sequence[Result], expected: Expected, language: str
 ) -> str:
-    """Return one line: whether it is enough, else what is missing and which metric costs most.
+    """Return one line: the confidence, and what is missing.
 
     Args:
         evaluation: Of `results`.
@@ -96,25 +88,29 @@ def feedback(
         language: `ja`, or English for any other.
     """
     tongue = _tongue(language)
-    said = {
-        "score": hundredths(evaluation.score, expected.confidence),
-        "confidence": expected.confidence,
-    }
     missing = [_say(NOT_FOUND, tongue, names=_quoted(evaluation.unmatched, tongue))]
     missing = missing if evaluation.unmatched else []
     if not results:
         return _sentences([_say(NO_RESULTS, tongue), *missing], tongue)
-    if evaluation.score >= expected.confidence:
-        return _sentences([_say(GOOD_ENOUGH, tongue, **said), *missing], tongue)
-    clauses = [_say(SHORT, tongue, **said), *missing]
+    is_reached = evaluation.confidence >= expected.confidence
+    clauses = [
+        _say(
+            REACHED if is_reached else NOT_REACHED,
+            tongue,
+            confidence=hundredths(evaluation.confidence, expected.confidence),
+            requested=expected.confidence,
+        ),
+        *missing,
+    ]
+    if is_reached:
+        return _sentences(clauses, tongue)
     if len(results) < expected.min_matches:
         clauses.append(
             _say(TOO_FEW_RESULTS, tongue, count=len(results), least=expected.min_matches)
         )
-    if evaluation.metrics.semantic_similarity < LITTLE:
-        clauses.append(_say(UNLIKE, tongue, value=evaluation.metrics.semantic_similarity))
-    name, lost = costliest(evaluation.metrics)
-    clauses.append(_say(COSTS, tongue, name=_say(METRIC_NAMES[name], tongue), lost=lost))
+    similarity = evaluation.metrics.semantic_similarity
+    if similarity < UNLIKE_SIMILARITY:
+        clauses.append(_say(UNLIKE, tongue, value=similarity))
     return _sentences(clauses, tongue)
 
 
@@ -125,49 +121,31 @@ def suggestions(
     expected: Expected,
     language: str,
 ) -> tuple[str, ...]:
-    """Return what to try next, at most `MOST`, each with its evidence; none when it is good enough.
+    """Return what to try next, each with its evidence; nothing if the confidence was reached.
 
     They are what an iteration answers as `refinements`; arguments as of `feedback`.
     """
-    if results and evaluation.score >= expected.confidence:
+    if results and evaluation.confidence >= expected.confidence:
         return ()
     tongue = _tongue(language)
     patterns = frozenset(expected.patterns)
     missing = [name for name in evaluation.unmatched if name not in patterns]
     named = {
-        "drop": in_vain(query, results) if results else [],
+        "drop": words_in_no_result(query, results) if results else [],
         "ask": [word for word in missing if not _asked(word, query)],
         "pattern": [name for name in evaluation.unmatched if name in patterns],
-        "common": in_common(query, results),
+        "names": defined_names(query, results),
     }
-    few = len(results) < expected.min_matches
     holds = {kind: bool(names) for kind, names in named.items()}
-    holds["broad"] = few and len(query_words(query)) > 1
-    holds["other"] = not results or evaluation.metrics.semantic_similarity < LITTLE
+    holds["other"] = not results or evaluation.metrics.semantic_similarity < UNLIKE_SIMILARITY
     return tuple(
-        _say(
-            said,
-            tongue,
-            names=_quoted(named.get(kind, ()), tongue),
-            count=len(results),
-            least=expected.min_matches,
-        )
-        for kind, said in SUGGESTED.items()
+        _say(phrase, tongue, names=_quoted(named.get(kind, ()), tongue))
+        for kind, phrase in SUGGESTED.items()
         if holds[kind]
-    )[:MAX_SUGGESTIONS]
+    )
 
 
-def costliest(metrics: Metrics) -> tuple[str, float]:
-    """Return the metric that keeps the score down most, and by how much; the first of equals."""
-    lost = {
-        name: weight * (1 - value)
-        for name, weight, value in zip(Metrics._fields, WEIGHTS, metrics, strict=True)
-    }
-    name = max(lost, key=lost.__getitem__)
-    return name, lost[name]
-
-
-def in_vain(query: str, results: Sequence[Result]) -> list[str]:
+def words_in_no_result(query: str, results: Sequence[Result]) -> list[str]:
     """Return the words of a query that no result has; none if no result has any word.
 
     A Japanese word counts as missing only if its English words are missing, too.
@@ -185,15 +163,13 @@ def in_vain(query: str, results: Sequence[Result]) -> list[str]:
     return absent if len(absent) < len(asked) else []
 
 
-def in_common(query: str, results: Sequence[Result]) -> list[str]:
-    """Return the identifiers of most good results that the query does not have."""
-    best = results[:BEST]
-    asked = set(query_words(query))
-    shared: Counter[str] = Counter()
-    for each in best:
-        shared.update(salient_identifiers(each.text, ()))
-    common = [name for name, count in shared.most_common() if 2 * count > len(best) > 1]
-    return [name for name in common if not asked.issuperset(query_words(name))][:MAX_SUGGESTIONS]
+def defined_names(query: str, results: Sequence[Result]) -> list[str]:
+    """Return the names that the best results define and the query does not have.
+
+    Names in their texts do not count: licences and imports are texts, too.
+    """
+    names = dict.fromkeys(each.symbol.rpartition(".")[2] for each in results[:BEST] if each.symbol)
+    return [name for name in names if not _asked(name, query)]
 
 
 def _asked(word: str, query: str) -> bool:

@@ -10,12 +10,10 @@ from typing import Literal
 
 from code_intel.chunking.lexicon import terms, unread
 from code_intel.chunking.words import STOP_WORDS, query_words
-from code_intel.planning.records import MAX_KEYWORDS, Strategy
+from code_intel.planning.records import MAX_GOAL_CHARS_READ, MAX_KEYWORDS, Strategy
 
 BROAD = 2
 """Keywords of a broad query."""
-MAX_GOAL_CHARS_READ = 4000
-"""Characters of a goal that are read, as of a question."""
 
 _JAPANESE = re.compile("[\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
 _SPOKEN = re.compile(r"[\w$]+(?:(?:\.|::|->|#|-|/)[\w$]+)*")
@@ -47,16 +45,23 @@ def keywords(goal: str) -> tuple[str, ...]:
     return tuple(distinct(telling or every or _SPOKEN.findall(text)))[:MAX_KEYWORDS]
 
 
-def first_queries(goal: str, strategy: Strategy, initial: Sequence[str] = ()) -> tuple[str, ...]:
+def first_queries(
+    goal: str, strategy: Strategy, initial: Sequence[str] = (), expected: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return the first queries of a plan: the caller's in order, then ours.
 
-    Ours is the goal itself or, by `strategy.initial`, its first two keywords (`broad`) or all of
-    them (`specific`). Equivalent queries are left out.
+    Ours is the goal with the expected words or, by `strategy.initial`, the first two keywords of
+    the goal (`broad`) or all of them (`specific`). Equivalent queries are left out.
     """
     words = keywords(goal)
     ours = {"broad": " ".join(words[:BROAD]), "specific": " ".join(words)}
-    made = ours.get(strategy.initial or "") or goal
+    made = ours.get(strategy.initial or "") or well_formed(goal, expected)
     return tuple(distinct(" ".join(query.split()) for query in (*initial, made)))
+
+
+def well_formed(goal: str, words: Sequence[str]) -> str:
+    """Return a goal with the words that it does not contain yet."""
+    return " ".join((goal, *(word for word in distinct(words) if not says(goal, word))))
 
 
 def folded(query: str) -> frozenset[str]:
@@ -76,13 +81,6 @@ def distinct(queries: Iterable[str]) -> list[str]:
 def english_of(goal: str) -> list[str]:
     """Return the words that code is most likely to use for a Japanese goal; none for any other."""
     return [said[0] for _, said in terms(goal[:MAX_GOAL_CHARS_READ]) if not _says_nothing(said[0])]
-
-
-def spoken(name: str) -> list[str]:
-    """Return the words of a name; for a run of Japanese those with a meaning."""
-    if not _JAPANESE.search(name):
-        return [name]
-    return [*(term for term, said in terms(name) if not _says_nothing(said[0])), *_unread(name)]
 
 
 def says(query: str, word: str) -> bool:

@@ -6,83 +6,63 @@ Beside the fields of the plan a file has the derived values `status` and `score`
 import hashlib
 import json
 import re
-import uuid
-from collections.abc import Mapping
+import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from code_intel.errors import CodeIntelError, NotFoundError, StorageError, UsageError
+from pydantic import Field
+
+from code_intel.errors import NotFoundError, StorageError, UsageError
 from code_intel.foundation.redaction import masked_data
-from code_intel.planning import catalog, outcome, place, stored
-from code_intel.planning.bounds import excess
-from code_intel.planning.catalog import Catalog
-from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Status
+from code_intel.planning import outcome, place, stored
+from code_intel.planning.catalog import Catalog, Entry
+from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Result, Status
 from code_intel.planning.stored import as_json, damaged, dumps
 
-PLAN_VERSION = 1
-_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+PLAN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 RUNNING = 2 * MAX_PLAN_SECONDS
 """Seconds for which an unfinished plan counts as running."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanEntry:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanEntry(Entry):
     """A kept plan in short.
 
-    Attributes:
-        id: Its UUID.
-        goal: In the words of who asked.
-        status: What came of it.
-        score: Of its best iteration.
-        iterations: How many there were.
-        queries: What they asked, in order.
-        created: When it began, ISO 8601.
-        used: When it was last written or of use.
-        hits: How often its answer was given again.
-        stop: Why it ended.
-        source: Which index was asked and how.
-        revision: The state of that index.
-        key: Equal for plans that ask the same of the same index.
-        knowledge: Its page, or empty.
-        bytes: Size of its file.
+    `key` is equal for plans that ask the same of the same index.
     """
 
-    id: str
+    id: Annotated[str, Field(alias="planId")]
     goal: str
     status: Status
-    score: float
+    score: Annotated[float, Field(alias="confidence")]
     iterations: int
     queries: tuple[str, ...]
     created: str
-    used: str
-    hits: int
-    stop: str
+    stop: Annotated[str, Field(alias="stopReason")]
     source: str
     revision: str
     key: str
-    knowledge: str
-    bytes: int
+    knowledge: Annotated[str, Field(alias="structuredKnowledgePath")]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it seems to be running: unfinished and recent."""
+        return self.stop == "stopped" and self.used_ns > time.time_ns() - RUNNING * 10**9
 
 
 def save(root: Path, plan: QueryPlan, *, intermediate: bool = True) -> Path:
-    """Store a plan; return its file.
+    """Store a plan; return its file. See `Catalog.put`.
 
-    Args:
-        root: See `place.root_of`.
-        plan: The plan.
-        intermediate: Whether to store the texts of all results, or only of the final ones.
-
-    Raises:
-        StorageError: The disk failed, or a link is in the path; the old file remains.
-        BusyError: Another process holds the lock.
+    Without `intermediate`, only the final results have texts.
     """
+    path = file_of(root, plan.id)
     data = rendered(plan if intermediate else _without_texts(plan))
     if len(data) > place.MAX_PLAN_FILE_BYTES:
         data = rendered(_without_texts(plan))
-    return PLANS.put(root, file_of(root, plan.id).name, data)
+    PLANS.put(root, {path.name: data})
+    return path
 
 
 def file_of(root: Path, plan_id: str) -> Path:
@@ -92,7 +72,13 @@ def file_of(root: Path, plan_id: str) -> Path:
         UsageError: The id is no UUID; its field is `planId`.
         StorageError: A link is on the way.
     """
-    return PLANS.path(root, f"{_checked(plan_id)}.json")
+    if not PLAN_ID.fullmatch(plan_id.lower()):
+        raise UsageError(
+            f"planId must be the id of a plan, a UUID, not {plan_id[:60]!r}.",
+            hint="Pass a planId from gistdex_query_plan, or leave it out.",
+            details={"field": "planId"},
+        )
+    return PLANS.path(root, f"{plan_id.lower()}.json")
 
 
 def load(root: Path, plan_id: str) -> QueryPlan:
@@ -116,52 +102,66 @@ def load(root: Path, plan_id: str) -> QueryPlan:
 
 def entries(root: Path) -> list[PlanEntry]:
     """Return summaries of the stored plans, the last used first, without damaged files."""
-    rows = PLANS.listing(root).rows
-    found = [_entry(name, row) for name, row in rows.items()]
-    return sorted(found, key=lambda entry: (entry.used, entry.id), reverse=True)
-
-
-def damage(root: Path) -> dict[str, str]:
-    """Return the files of plans that cannot be read, with the reason."""
-    return PLANS.listing(root).damaged
+    rows = PLANS.listing(root).rows.values()
+    return sorted(rows, key=lambda entry: (entry.used_ns, entry.id), reverse=True)
 
 
 def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
-    """Return a stored successful plan of the same question and index state, and count its use.
+    """Return a stored successful plan of the same question and index state, and note its use.
 
-    Args:
-        root: See `place.root_of`.
-        plan: The new plan.
-        revision: The state of the index; empty if unknown: then there is no such plan.
+    If the revision is empty, the state of the index is unknown, and there is no such plan.
     """
     wanted = plan.asked or key_of(plan)
     for entry in entries(root) if revision else ():
-        if (entry.status, entry.revision, entry.key) == ("success", revision, wanted):
-            found = _sound(root, entry.id)
-            if found and (outcome.status(found), found.asked or key_of(found)) == (
-                "success",
-                wanted,
-            ):
-                with suppress(CodeIntelError):  # it is worth as much uncounted
-                    PLANS.use(root, f"{entry.id}.json")
+        if (entry.status, entry.revision, entry.key) != ("success", revision, wanted):
+            continue
+        with suppress(NotFoundError, StorageError):  # removed or damaged since
+            found = load(root, entry.id)
+            if (outcome.status(found), found.asked or key_of(found)) == ("success", wanted):
+                PLANS.note_use(root, f"{entry.id}.json")
                 return found
     return None
 
 
+def results_of(root: Path, plan: QueryPlan, query: str) -> tuple[Result, ...]:
+    """Return what another plan found by the same query in the same state of the index.
+
+    An empty tuple if there is no such query. A plan that wants more results searches again.
+    """
+    for entry in entries(root) if plan.revision else ():
+        if (entry.source, entry.revision) != (plan.source, plan.revision):
+            continue
+        if query not in entry.queries:
+            continue
+        with suppress(NotFoundError, StorageError):  # removed or damaged since
+            found = load(root, entry.id)
+            same = (found.strategy.rules, found.expected.min_matches) == (
+                plan.strategy.rules,
+                plan.expected.min_matches,
+            )
+            each = next((each for each in found.iterations if each.query == query), None)
+            # By words alone, although the index has vectors, whose engine the revision names.
+            is_degraded = each and each.degraded and " " in plan.revision
+            if same and each and not is_degraded and all(one.text for one in each.results):
+                PLANS.note_use(root, f"{entry.id}.json")
+                return each.results
+    return ()
+
+
 def key_of(plan: QueryPlan) -> str:
     """Return a key of goal, expectations, mode, strategy, queries and source of a plan."""
-    said = (plan.expected, plan.mode, plan.strategy, plan.waiting, plan.source)
+    said = (as_json(plan.expected), plan.mode, as_json(plan.strategy), plan.waiting, plan.source)
     asked = (" ".join(plan.goal.split()), *said)
-    told = json.dumps(masked_data(as_json(asked)), ensure_ascii=False)
+    told = json.dumps(masked_data(asked), ensure_ascii=False)
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def rendered(plan: QueryPlan) -> bytes:
     """Return a plan's file; secrets are masked."""
-    said = {"status": outcome.status(plan), "score": outcome.score(plan)}
+    said = {"status": outcome.status(plan), "score": outcome.confidence(plan)}
     document = as_json(plan)
-    head = {name: document.pop(name) for name in ("planId", "goal")}
-    return dumps(masked_data({"version": PLAN_VERSION, **head, **said, **document}))
+    head = {name: document.pop(name) for name in ("version", "planId", "goal")}
+    return dumps(masked_data({**head, **said, **document}))
 
 
 def parsed(data: bytes, name: str) -> QueryPlan:
@@ -170,96 +170,32 @@ def parsed(data: bytes, name: str) -> QueryPlan:
     Raises:
         StorageError: It is damaged: names the file and the field.
     """
-    plan = stored.parsed(QueryPlan, data, PLAN_VERSION, name)
+    plan = stored.parsed(QueryPlan, data, name)
     if name != f"{plan.id}.json":
         raise damaged(name, "planId belongs to another plan")
-    if field := excess(plan):
-        raise damaged(name, f"{field} is above the limit of a plan")
     return plan
 
 
 def _described(name: str, data: bytes) -> dict[str, Any]:
     plan = parsed(data, name)
     return {
-        "planId": plan.id,
-        "goal": plan.goal,
+        **as_json(replace(plan, iterations=(), final=())),
         "status": outcome.status(plan),
-        "score": outcome.score(plan),
+        "confidence": outcome.confidence(plan),
         "iterations": len(plan.iterations),
         "queries": [each.query for each in plan.iterations],
-        "created": plan.created,
-        "stopReason": plan.stop,
-        "source": plan.source,
-        "revision": plan.revision,
         "key": plan.asked or key_of(plan),
-        "knowledge": plan.knowledge,
     }
 
 
-def _running(rows: Mapping[str, catalog.CatalogRow]) -> set[str]:
-    """Return the plans that seem to be running: unfinished and recent."""
-    limit = (datetime.now(UTC) - timedelta(seconds=RUNNING)).isoformat()
-    return {
-        name
-        for name, row in rows.items()
-        if row.says["stopReason"] == "stopped" and row.used > limit
-    }
-
-
-_SHAPE = dict.fromkeys(
-    ["planId", "goal", "status", "created", "stopReason", "source", "revision", "key", "knowledge"],
-    str,
-)
 PLANS = Catalog(
     "plans",
     place.PLANS,
-    re.compile(rf"{_UUID}\.json"),
+    re.compile(rf"{PLAN_ID.pattern}\.json"),
+    PlanEntry,
     _described,
-    {**_SHAPE, "score": float, "iterations": int, "queries": list},
-    spared=_running,
+    in_use=lambda entry: entry.is_running,
 )
-
-
-def _entry(name: str, row: catalog.CatalogRow) -> PlanEntry:
-    said = row.says
-    return PlanEntry(
-        id=name.removesuffix(".json"),
-        goal=said["goal"],
-        status=said["status"],
-        score=said["score"],
-        iterations=said["iterations"],
-        queries=tuple(map(str, said["queries"])),
-        created=said["created"],
-        used=row.used,
-        hits=row.hits,
-        stop=said["stopReason"],
-        source=said["source"],
-        revision=said["revision"],
-        key=said["key"],
-        knowledge=said["knowledge"],
-        bytes=row.bytes,
-    )
-
-
-def _sound(root: Path, plan_id: str) -> QueryPlan | None:
-    try:
-        return load(root, plan_id)
-    except (NotFoundError, StorageError):
-        return None
-
-
-def _checked(plan_id: str) -> str:
-    """Return an id in the one form that file names have."""
-    try:
-        if re.fullmatch(_UUID, plan_id.lower()):
-            return str(uuid.UUID(plan_id))
-    except (ValueError, AttributeError):
-        pass
-    raise UsageError(
-        f"planId must be the id of a plan, a UUID, not {plan_id[:60]!r}.",
-        hint="Pass a planId from gistdex_query_plan, or leave it out.",
-        details={"field": "planId"},
-    )
 
 
 def _without_texts(plan: QueryPlan) -> QueryPlan:

@@ -1,82 +1,86 @@
 """Write the findings of plans as searchable pages: `cache/knowledge/{topic}-{8 hex}.md` (seed 003).
 
-There is one page per goal. A failed plan writes none; a better or newer result replaces the page
-(docs/decisions/0041). `chunking.knowledge_page` has the format, the forest's walk finds the files.
+There is one page per goal, of its latest plan. `chunking.knowledge_page` has the format, the
+forest's walk finds the files.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from code_intel.chunking import knowledge_page as page
 from code_intel.chunking.knowledge_page import PageFinding, PageFrontMatter
 from code_intel.errors import StorageError
-from code_intel.index.safe_files import read_inside
+from code_intel.index.safe_files import read_document
 from code_intel.planning import outcome, place
-from code_intel.planning.catalog import Catalog
+from code_intel.planning.catalog import Catalog, Entry
 from code_intel.planning.records import QueryPlan, Result
 from code_intel.planning.stored import damaged
 
 MAX_FINDINGS = 8
-_RANKS = ("partial", "success")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageEntry(Entry):
+    """A page in short."""
+
+    goal: str
+    plan_id: str
+    status: str
+    confidence: float
+    created: str
+    files: tuple[str, ...]
 
 
 def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | None:
     """Write the page of a plan; return its file, None for a plan that failed or found nothing.
 
-    An existing page stays if it is better and its files are unchanged.
-
-    Args:
-        root: See `place.root_of`.
-        plan: A plan that has ended.
-        project: The folder of the documents; default: the folder around the root.
-
-    Raises:
-        StorageError: The disk failed; the old page remains.
-        BusyError: Another process holds the lock.
+    An existing page stays if it is better and its files are unchanged. `project` is the folder of
+    the documents, by default the folder around the root. See `Catalog.put`.
     """
     project = root.parent if project is None else project
     found = tuple(_best(plan))
     status = outcome.status(plan)
-    if status not in _RANKS or not found:
+    if status == "failed" or not found:
         return None
     digests = {result.document: digest_of(project, result.document) for result in found}
-    front = _front(plan, status, tuple(digests.items()))
-    name, known = _slot(root, plan.goal)
-    if known and _is_better(known, front) and _stands(known, project, digests):
-        return PAGES.path(root, name)
-    words = (*front.matched, *front.unmatched)
-    text = page.render(front, [_finding(each, plan) for each in found], words)
-    return PAGES.put(root, name, text.encode("utf-8", "replace"))
-
-
-def changed(front: PageFrontMatter, digest: Callable[[str], str]) -> tuple[str, ...]:
-    """Return the files of a page that have changed; `digest` is empty for a missing file."""
-    return tuple(path for path, before in front.files if digest(path) != before)
-
-
-def _stands(known: PageFrontMatter, project: Path, digests: Mapping[str, str]) -> bool:
-    """Return whether a page names files and all of them are unchanged.
-
-    Outside the project only files that our own search found are read, because a page may be
-    forged.
-    """
 
     def digest(path: str) -> str:
+        # A page may be forged: outside the project, only files that our search found are read.
         return digests.get(path, "") if Path(path).is_absolute() else digest_of(project, path)
 
-    return bool(known.files) and not changed(known, digest)
+    name, known = _slot(root, plan.goal)
+    this = (status == "success", round(outcome.confidence(plan), 3))
+    is_better = known and known.files and (known.status == "success", known.confidence) > this
+    if known and is_better and all(digest(path) == before for path, before in known.files):
+        return PAGES.path(root, name)
+    front = _front(plan, status, tuple(digests.items()))
+    words = (*front.matched, *front.unmatched)
+    text = page.render(front, [_finding(each, plan) for each in found], words)
+    PAGES.put(root, {name: text.encode("utf-8", "replace")})
+    return PAGES.path(root, name)
+
+
+def page_of(root: Path, goal: str) -> Path | None:
+    """Return the page of a goal, None if there is none."""
+    name, known = _slot(root, goal)
+    return PAGES.path(root, name) if known else None
+
+
+def remove(root: Path, plan: QueryPlan) -> Path | None:
+    """Remove the page of a plan that has failed since; return its file, None if there is none."""
+    name, known = _slot(root, plan.goal)
+    is_own = known is not None and known.plan_id == plan.id
+    return PAGES.path(root, name) if is_own and PAGES.remove(root, [name]) else None
 
 
 def digest_of(project: Path, document: str) -> str:
     """Return the first digits of a file's SHA-256, empty where it cannot be read."""
     try:
-        if Path(document).is_absolute():
-            data = place.read(Path(document))
-        else:
-            data = read_inside(project, document)
-    except (OSError, StorageError, ValueError):
+        data = read_document(project, document)
+    except (OSError, ValueError):
         return ""
     return hashlib.sha256(data).hexdigest()[: page.DIGEST_CHARS]
 
@@ -96,7 +100,7 @@ def _front(plan: QueryPlan, status: str, files: tuple[tuple[str, str], ...]) -> 
         goal=plan.goal,
         plan_id=plan.id,
         status=status,
-        confidence=min(1.0, max(0.0, outcome.score(plan))),
+        confidence=min(1.0, max(0.0, outcome.confidence(plan))),
         created=plan.created,
         files=files,
         matched=matched,
@@ -136,36 +140,12 @@ def _read(root: Path, name: str) -> PageFrontMatter | None:
         return None
 
 
-def _is_better(old: PageFrontMatter, new: PageFrontMatter) -> bool:
-    rank = {status: at for at, status in enumerate(_RANKS)}
-    return (rank.get(old.status, -1), old.confidence) > (rank[new.status], round(new.confidence, 3))
-
-
 def _described(name: str, data: bytes) -> dict[str, Any]:
     front = page.read(data.decode("utf-8", "replace"))
     if front is None:
         raise damaged(name, "it is not a page of a plan")
-    return {
-        "goal": front.goal,
-        "planId": front.plan_id,
-        "status": front.status,
-        "confidence": front.confidence,
-        "created": front.created,
-        "files": [path for path, _ in front.files],
-    }
+    files = [path for path, _ in front.files]
+    return {**asdict(front), "planId": front.plan_id, "files": files}
 
 
-PAGES = Catalog(
-    "knowledge",
-    place.KNOWLEDGE,
-    page.PAGE_NAME,
-    _described,
-    {
-        "goal": str,
-        "planId": str,
-        "status": str,
-        "confidence": float,
-        "created": str,
-        "files": list,
-    },
-)
+PAGES = Catalog("knowledge", place.KNOWLEDGE, page.PAGE_NAME, PageEntry, _described)

@@ -3,41 +3,31 @@
 | mode | match |
 |---|---|
 | `strict` | exactly as spelled, with case |
-| `fuzzy` | without case and width; several words also as one identifier (`exportDefault`); from |
+| `fuzzy` | whole words, without case and width; the parts of `exportDefault` are words, too; from |
 | | five letters on within one edit of a word |
-| `semantic` | as `fuzzy`; other endings; Japanese by its English words; or similarity from `LIKE` |
+| `semantic` | as `fuzzy`; with other endings; Japanese by its English words |
 
-Japanese has no word boundaries. Its keywords are matched as they are, in half and full width, with
-or without a final long vowel (サーバ, サーバー).
+Japanese has no word boundaries. Its keywords are matched anywhere, in half and full width, with or
+without a final long vowel (サーバ, サーバー).
 """
 
 import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
 
 from code_intel.chunking.lexicon import terms, unread
 from code_intel.chunking.words import query_words, words
 from code_intel.planning.records import Mode, Result
 
-MIN_MEANING_LIKENESS = 0.6
-"""Similarity from which a keyword is present by meaning; below it is a guess."""
 MIN_MISSPELLED_CHARS = 5
 """Letters from which on a word may be misspelled: shorter ones are other words."""
-MAX_KEYWORD_LETTERS = 64
-"""Letters of a keyword up to which it is anything but what it is spelled as."""
-MAX_KEYWORD_PARTS = 8
-"""Words of a keyword that are looked for as one identifier."""
 Idea = tuple[frozenset[str], ...]
 """The ways to say one thing, each as tokens of the index."""
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_CAMEL = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z\u00df-\u00ff]+")
+_RUN = re.compile(r"[^\W_]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _LONG_VOWEL = re.compile("(?<=[ァ-ヺー]{2})ー(?![ァ-ヺー])")
-_LATIN = "A-Za-z\u00c0-\u024f"
-_WORD = re.compile(f"[{_LATIN}]+")
-_LONG_WORDS = re.compile(f"[{_LATIN}]{{{MIN_MISSPELLED_CHARS - 1},}}")
 _APART = " \0 "
 """Between path, symbol and text, so that no keyword reaches from one into the next."""
 
@@ -46,7 +36,8 @@ class ResultPage:
     """A result as keywords are looked for in it, each reading made when it is first needed."""
 
     def __init__(self, result: Result) -> None:
-        self.spelled = _APART.join((result.document, result.symbol, result.text))
+        self.fields = (result.document, result.symbol, result.text)
+        self.spelled = _APART.join(self.fields)
 
     @cached_property
     def folded(self) -> str:
@@ -54,16 +45,15 @@ class ResultPage:
         return folded(self.spelled)
 
     @cached_property
-    def encoded(self) -> bytes:
-        """Width aside, as RE2 reads it."""
-        return _unified(self.spelled).encode("utf-8", "replace")
+    def words(self) -> str:
+        """The words, and again the parts of identifiers, with a space before and after each."""
+        readings = (_spaced(pattern, field) for pattern in (_RUN, _PART) for field in self.fields)
+        return f" {_APART.join(readings)} "
 
     @cached_property
-    def vocabulary(self) -> bytes:
-        """The words that are long enough for a misspelling, one per line."""
-        found = set(_LONG_WORDS.findall(_unified(self.spelled)))
-        mixed = [part for word in found if not word.islower() for part in _CAMEL.findall(word)]
-        return "\n".join(("", *{word.casefold() for word in (*found, *mixed)}, "")).encode()
+    def vocabulary(self) -> frozenset[str]:
+        """The words that are long enough for a misspelling."""
+        return frozenset(w for w in self.words.split() if len(w) >= MIN_MISSPELLED_CHARS - 1)
 
     @cached_property
     def tokens(self) -> frozenset[str]:
@@ -71,31 +61,64 @@ class ResultPage:
         return frozenset(words(self.spelled))
 
 
-def occurs(keyword: str, result: Result, mode: Mode, likeness: float = 0.0) -> bool:
-    """Return whether a keyword occurs in a result; `likeness` counts in semantic mode only."""
-    return on_page(keyword, ResultPage(result), mode, likeness)
+def occurs(keyword: str, result: Result, mode: Mode) -> bool:
+    """Return whether a keyword occurs in a result."""
+    return on_page(keyword, ResultPage(result), mode)
 
 
-def on_page(keyword: str, page: ResultPage, mode: Mode, likeness: float = 0.0) -> bool:
+def on_page(keyword: str, page: ResultPage, mode: Mode) -> bool:
     """Do as `occurs`, for a result that many keywords are looked for in."""
     if not keyword.strip():
         return False
     if mode == "strict":
         return keyword in page.spelled
-    if mode == "semantic" and likeness >= MIN_MEANING_LIKENESS:
-        return True
-    if _spelled_alike(keyword, page):
+    if _is_said(keyword, page):
         return True
     return mode == "semantic" and covered(_meanings(keyword), page.tokens) == 1
 
 
-def _spelled_alike(keyword: str, page: ResultPage) -> bool:
-    said, parts, near = _read(keyword)
-    return (
-        said in page.folded
-        or (parts is not None and parts.search(page.encoded) is not None)
-        or (near is not None and near.search(page.vocabulary) is not None)
+def _is_said(keyword: str, page: ResultPage) -> bool:
+    said = _readings(keyword)
+    if not said:  # signs alone, such as `=>`
+        return folded(keyword) in page.folded
+    if any(each in page.words for each in said):
+        return True
+    word = folded(keyword)
+    may_differ = len(word) >= MIN_MISSPELLED_CHARS and word.isalpha() and _has_boundary(word[0])
+    return may_differ and any(_is_one_edit(word, other) for other in page.vocabulary)
+
+
+@lru_cache(maxsize=256)
+def _readings(keyword: str) -> tuple[str, ...]:
+    """Return a keyword as `ResultPage.words` has it, in words and in parts of identifiers.
+
+    At an end with a boundary there is a space, so that `man` is not found in `command`.
+    """
+    read = dict.fromkeys(_spaced(pattern, keyword) for pattern in (_RUN, _PART))
+    return tuple(
+        f"{' ' * _has_boundary(said[0])}{said}{' ' * _has_boundary(said[-1])}"
+        for said in read
+        if said
     )
+
+
+def _spaced(pattern: re.Pattern[str], text: str) -> str:
+    return " ".join(pattern.findall(_unified(text))).casefold()
+
+
+def _has_boundary(letter: str) -> bool:
+    """Return whether words with this letter are written apart: not in Chinese or Japanese."""
+    return letter < "\u2e80"
+
+
+def _is_one_edit(one: str, other: str) -> bool:
+    """Return whether two words differ by at most one letter: another, missing or added."""
+    short, long = sorted((one, other), key=len)
+    if len(long) - len(short) > 1:
+        return False
+    pairs = enumerate(zip(short, long, strict=False))
+    same = next((at for at, (a, b) in pairs if a != b), len(short))
+    return short[same + (len(short) == len(long)) :] == long[same + 1 :]
 
 
 def covered(asked: Sequence[Idea], tokens: frozenset[str]) -> float:
@@ -128,13 +151,14 @@ def ideas(query: str) -> tuple[Idea, ...]:
 
 def folded(text: str) -> str:
     """Return a text normalised in case, width, white space and final long vowels."""
-    text = _unified(text)
-    text = text if text.isascii() else _LONG_VOWEL.sub("", text)
-    return " ".join(text.casefold().split())
+    return " ".join(_unified(text).casefold().split())
 
 
 def _unified(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    """Return a text normalised in width and final long vowels."""
+    if text.isascii():
+        return text
+    return _LONG_VOWEL.sub("", unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=256)
@@ -144,39 +168,3 @@ def _meanings(keyword: str) -> tuple[Idea, ...]:
         return ideas(keyword)
     tokens = words(keyword)
     return ((frozenset(tokens),),) if len(tokens) == 1 else ()
-
-
-@lru_cache(maxsize=256)
-def _read(keyword: str) -> tuple[str, Any, Any]:
-    """Return a folded keyword with the pattern for its identifier and misspelled forms."""
-    import re2
-
-    word = folded(keyword)
-    if len(word) > MAX_KEYWORD_LETTERS:
-        return word, None, None
-    parts = _PARTS.findall(_unified(keyword))
-    misspelled = len(word) >= MIN_MISSPELLED_CHARS and _WORD.fullmatch(word)
-    return (
-        word,
-        re2.compile(_in_a_row(parts)) if 1 < len(parts) <= MAX_KEYWORD_PARTS else None,
-        re2.compile(_one_edit(word)) if misspelled else None,
-    )
-
-
-def _in_a_row(parts: Sequence[str]) -> str:
-    """Return a pattern for words joined by signs or camelCase."""
-    first, *others = parts
-    followed = (
-        rf"(?:[^\pL\pN\x00]+(?i:{part})|{part.capitalize()}|{part.upper()})" for part in others
-    )
-    return f"(?i:{first}){''.join(followed)}"
-
-
-def _one_edit(word: str) -> str:
-    """Return an expression for the lines that are one letter more, less or another than `word`.
-
-    That is a regular language, so that RE2 finds it in one pass over the words.
-    """
-    changed = (f"{word[:at]}[^\n]?{word[at + 1 :]}" for at in range(len(word)))
-    longer = (f"{word[:at]}[^\n]{word[at:]}" for at in range(len(word) + 1))
-    return f"\n(?:{'|'.join((*changed, *longer))})\n"

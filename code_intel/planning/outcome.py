@@ -1,31 +1,34 @@
-"""What came of a plan: its status and score, what was found of what was expected (seed 003 §2)."""
+"""What came of a plan: status, confidence, what was found of what was expected (seed 003 §2)."""
 
 from code_intel.planning.evaluation import EMPTY_EVALUATION, status_of
 from code_intel.planning.records import Iteration, QueryPlan, Status
 
 
-def score(plan: QueryPlan) -> float:
-    """Return the score of a plan's best iteration."""
-    return max((each.evaluation.score for each in plan.iterations), default=0.0)
+def confidence(plan: QueryPlan) -> float:
+    """Return the confidence of a plan's best iteration."""
+    return max((each.evaluation.confidence for each in plan.iterations), default=0.0)
 
 
 def status(plan: QueryPlan) -> Status:
     """Return the status of a plan; out of time with a result is at least partial."""
-    reached = status_of(score(plan), plan.expected.confidence)
+    reached = status_of(confidence(plan), plan.expected.confidence)
     late = plan.stop == "timeout" and any(each.results for each in plan.iterations)
     return "partial" if late and reached == "failed" else reached
 
 
 def best(plan: QueryPlan) -> Iteration | None:
-    """Return the iteration that came closest to what was expected, the first of equals."""
+    """Return the iteration with the highest confidence, the first of equals."""
     return max(
-        plan.iterations, key=lambda each: (each.evaluation.score, bool(each.results)), default=None
+        plan.iterations,
+        key=lambda each: (each.evaluation.confidence, bool(each.results)),
+        default=None,
     )
 
 
 def improvement(plan: QueryPlan) -> float:
-    """Return how much better the best query was than the first, as a difference of scores."""
-    return score(plan) - plan.iterations[0].evaluation.score if plan.iterations else 0.0
+    """Return the best score minus the first one."""
+    scores = [each.evaluation.score for each in plan.iterations]
+    return max(scores) - scores[0] if scores else 0.0
 
 
 def met(plan: QueryPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -16,44 +16,14 @@ from code_intel.foundation.text import counted
 
 MAX_PATTERNS, MAX_PATTERN_CHARS = 20, 500
 """Patterns of a plan, and characters of each."""
-MAX_REPETITIONS = 600
-"""Instructions that repetitions may add to a pattern.
-
-Each may be a state for every byte of the text; at this limit RE2 reads 300,000 bytes per second.
-"""
 MAX_MEMORY_BYTES = 1 << 20
 """Bytes that RE2 may use for a pattern, its cache of states included."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_BY_NUMBER = re.compile(r"\\x\{[0-9A-Fa-f]*\}")
-_TOO_LARGE = "pattern too large"
-_OTHER = "Correct it (RE2 syntax), or use keywords for plain words."
-_REMEDIES = (
-    (
-        r"invalid perl operator: \(\?<?[=!]",
-        "Remove look-ahead and look-behind, or make them patterns of their own.",
-    ),
-    (
-        r"invalid escape sequence: \\[1-9]",
-        "Replace the back-reference by the text that it repeats.",
-    ),
-    (r"invalid escape sequence: \\u", r"Write the character itself or its number: \x{3042}."),
-    (
-        r"invalid repetition size",
-        "Repeat at most 1,000 times (nested repetitions are multiplied), or use +.",
-    ),
-    (_TOO_LARGE, "Repeat fewer times (nested repetitions are multiplied), or use +."),
-    (
-        r"missing \)|unexpected \)|missing \]",
-        r"Close the bracket, or put \ before a literal bracket.",
-    ),
-    (
-        r"no argument for repetition|bad repetition",
-        r"Put \ before a literal *, + or ?, and only one of them after an element.",
-    ),
-    (r"trailing \\", r"Write \\ for a backslash."),
-)  # fmt: skip
-"""What RE2 says, and what to write instead; the first that fits."""
+_REMEDY = (
+    r"Correct it (RE2 syntax: no look-around, no back-references, \x{3042} for a character by "
+    "number), or use keywords."
+)
 
 
 class ContentPattern:
@@ -96,9 +66,7 @@ def compiled(pattern: str, field: str) -> ContentPattern:
         )
     program = _compiled(pattern)
     if isinstance(program, str):
-        raise _refused(
-            field, f"is not a valid pattern: {_placed(program, pattern)}", _remedy(program)
-        )
+        raise _refused(field, f"is not a valid pattern: {program}", _REMEDY)
     return ContentPattern(pattern, program)
 
 
@@ -124,37 +92,16 @@ def _compiled(pattern: str) -> Any:
     """Return RE2's program, or what it says against the pattern."""
     import re2  # a server that is asked for no plan does without
 
-    # As bytes a class is one instruction, so that what is left beside the letters is what repeats.
-    bare = _BY_NUMBER.sub("x", pattern).encode()
+    options = re2.Options()
+    options.log_errors = False  # it would write to stderr
+    options.max_mem = MAX_MEMORY_BYTES
     try:
-        program = re2.compile(pattern, _options(re2, latin=False))
-        repeated = re2.compile(bare, _options(re2, latin=True)).programsize - len(bare)
+        return re2.compile(pattern, options)
     except re2.error as error:
         said = error.args[0]
         return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     finally:
         re2.purge()  # its own cache would hold 128 programs of any size
-    return program if repeated <= MAX_REPETITIONS else _TOO_LARGE
-
-
-def _options(re2: Any, *, latin: bool) -> Any:
-    options = re2.Options()
-    options.log_errors = False  # it would write to stderr
-    options.max_mem = MAX_MEMORY_BYTES
-    if latin:
-        options.encoding = re2.Options.Encoding.LATIN1
-    return options
-
-
-def _placed(reason: str, pattern: str) -> str:
-    """Add to RE2's reason, which quotes the part it is about, where that part begins."""
-    _, _, part = reason.partition(": ")
-    at = pattern.find(part) if part and part != pattern else -1
-    return f"{reason} at character {at}" if at >= 0 else reason
-
-
-def _remedy(reason: str) -> str:
-    return next((remedy for said, remedy in _REMEDIES if re.match(said, reason)), _OTHER)
 
 
 def _refused(field: str, problem: str, hint: str) -> UsageError:

@@ -1,16 +1,16 @@
-"""`.gistdex`: where plans, cached queries and knowledge are (seed 003 §4; docs/decisions/0041).
+"""`.gistdex`: where plans and knowledge are (seed 003 §4; docs/decisions/0041).
 
     .gistdex/
     ├── .gitignore            `*`: a cache, and what agents asked
     ├── config.json           limits, defaults, presets; see `settings`
     └── cache/
         ├── plans/            {planId}.json and index.json
-        ├── queries/          {sha256}.json and index.json
         └── knowledge/        {topic}-{8 hex}.md and index.json
 
 Nothing is written through a link: a repository may carry one to anywhere.
 """
 
+import os
 from pathlib import Path
 
 from code_intel.config import Settings
@@ -23,7 +23,7 @@ FOLDER = PLANS_FOLDER
 CONFIG = "config.json"
 INDEX = "index.json"
 OWN_ENTRIES = frozenset({CONFIG, "cache"})
-PLANS, QUERIES, KNOWLEDGE = "cache/plans", "cache/queries", "cache/knowledge"
+PLANS, KNOWLEDGE = "cache/plans", "cache/knowledge"
 PLAN_LOCK_TIMEOUT_S = 2.0
 """Seconds to wait for another process that writes."""
 MAX_PLAN_FILE_BYTES = 8 * 1024 * 1024
@@ -44,8 +44,7 @@ def root_of(settings: Settings) -> Path:
     """
     root = settings.plans_dir
     if root.is_relative_to(settings.root):
-        inner = root.relative_to(settings.root).parts
-        _refuse_links(settings.root, *inner)
+        _refuse_links(settings.root, *root.relative_to(settings.root).parts)
     return root
 
 
@@ -66,20 +65,17 @@ def file_in(root: Path, *parts: str) -> Path:
 
 
 def prepared(root: Path, folder: str) -> Path:
-    """Return a folder below the root, created if missing.
+    """Return a folder below the root, created if missing; see `file_in`.
 
     The first one gets a `.gitignore`: for the whole root, or only for the cache if the root has
     other files.
-
-    Raises:
-        StorageError: A link is in the path, or the disk failed.
     """
     path = file_in(root, folder, INDEX).parent
     cache = root / "cache"
     if not cache.exists():
         hidden = cache if _has_others(root) else root
-        durable.make_folder(hidden)
-        _hide(hidden)
+        if not os.path.lexists(hidden / ".gitignore"):
+            durable.replace(hidden / ".gitignore", IGNORED)
     durable.make_folder(path)
     return path
 
@@ -102,21 +98,10 @@ def read(path: Path, most: int = MAX_PLAN_FILE_BYTES) -> bytes:
 def _has_others(root: Path) -> bool:
     """Return whether a folder has files that are not of plans; such files stay visible to git."""
     try:
-        return any(
-            child.name not in OWN_ENTRIES and child.name[0] != "." for child in root.iterdir()
-        )
-    except FileNotFoundError:
+        names = [child.name for child in root.iterdir()]
+    except OSError:  # it is created next, or that fails
         return False
-    except OSError as error:
-        raise StorageError(f"{root} cannot be read: {error.strerror}.") from error
-
-
-def _hide(root: Path) -> None:
-    try:
-        durable.create(root / ".gitignore", IGNORED)
-    except StorageError as error:
-        if not isinstance(error.__cause__, FileExistsError):
-            raise
+    return any(name not in OWN_ENTRIES and name[0] != "." for name in names)
 
 
 def _refuse_links(base: Path, *parts: str) -> None:

@@ -1,14 +1,24 @@
-"""The records of query plans: frozen, without behaviour, standard library only.
+"""The records of query plans: frozen, without behaviour.
 
-A `Plan` has the expectations of a goal and its iterations. Each `Iteration` is a query, its results
-and their evaluation. A continued plan is a new object with more iterations (seed 003 §1 and §2).
+A `QueryPlan` has the expectations of a goal and its iterations. Each `Iteration` is a query, its
+results and their evaluation. A continued plan is a new object with more iterations (seed 003 §1 and
+§2).
+
+The annotations are the schema of the stored files (`planning.stored`): names in camel case or
+those of seed 003, and bounds, because a repository may contain files that somebody wrote
+(docs/decisions/0041). They are checked where a file is read, not where an object is made.
 
 Shares and scores are 0 to 1, times milliseconds, moments ISO 8601 with an offset.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import AliasChoices, ConfigDict, Field, PlainSerializer
+from pydantic.alias_generators import to_camel
+
+from code_intel.planning.patterns import MAX_PATTERN_CHARS, MAX_PATTERNS
 
 Mode = Literal["strict", "fuzzy", "semantic"]
 """How a keyword must occur in a result to count; see `planning.matching`."""
@@ -18,7 +28,7 @@ Status = Literal["success", "partial", "failed"]
 Stop = Literal["reached", "no_new_query", "no_improvement", "iterations", "timeout", "stopped"]
 """Why a plan ended; `stopped` means that it was cancelled or killed."""
 
-ITERATIONS, MAX_ITERATIONS = 5, 20
+ITERATIONS, MAX_ITERATIONS = 1, 20
 SECONDS, MIN_PLAN_SECONDS, MAX_PLAN_SECONDS = 120, 10, 300
 MIN_MATCHES, MAX_MATCHES = 3, 50
 DEFAULT_CONFIDENCE = 0.7
@@ -26,129 +36,164 @@ MAX_KEYWORDS, MAX_RULES, MAX_INITIAL_QUERIES = 20, 10, 10
 """Of one plan, as its caller gives them; queries are those to try first."""
 MAX_WORD_CHARS, MAX_QUERY_CHARS = 200, 500
 """Characters of a keyword or a rule, and of a query to try first."""
+MAX_GOAL_CHARS_READ = 4000
+"""Characters of a goal that are read, as of a question."""
+MAX_PLAN_RESULTS, MAX_WAITING_QUERIES = 100, 1000
+MAX_DERIVED_QUERY_CHARS = 20_000
+"""Characters of a query that is made of a goal, what is expected, and what a rule adds."""
+MAX_PATH_CHARS = 5000
+"""Characters of a source, a document or a symbol: a path has 4,096 at the most."""
+MAX_TIME_MS = 1e12
+"""Milliseconds of all calls together."""
+
+_NO_NUL = r"^[^\x00]*$"
+Goal = Annotated[str, Field(max_length=MAX_GOAL_CHARS_READ, pattern=_NO_NUL)]
+Name = Annotated[str, Field(max_length=MAX_PATH_CHARS)]
+Query = Annotated[str, Field(max_length=MAX_DERIVED_QUERY_CHARS, pattern=_NO_NUL)]
+Remark = Annotated[str, Field(max_length=MAX_DERIVED_QUERY_CHARS)]
+Pattern = Annotated[str, Field(max_length=MAX_PATTERN_CHARS, pattern=_NO_NUL)]
+Rule = Annotated[str, Field(max_length=MAX_QUERY_CHARS, pattern=_NO_NUL)]
+Keywords = Annotated[tuple[Goal, ...], Field(max_length=MAX_KEYWORDS)]
+Share = Annotated[float, Field(ge=0, le=1)]
+MinMatches = Annotated[int, Field(ge=1, le=MAX_MATCHES)]
+Milliseconds = Annotated[float, Field(ge=0, le=MAX_TIME_MS)]
+Line = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class StoredRecord:
+    """The base of records that are stored: JSON types as they are, no NaN, names in camel case."""
+
+    __slots__ = ()
+    __pydantic_config__ = ConfigDict(
+        strict=True, allow_inf_nan=False, alias_generator=to_camel, serialize_by_alias=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """One search result, as plans compare it.
+class Result(StoredRecord):
+    """One search result, as plans compare it: a chunk of a document, verbatim.
 
     Attributes:
-        document: Its name in the index.
-        text: The chunk, verbatim.
         similarity: Calibrated similarity to the query; by common words without vectors.
         score: The score of the search, relative in the forest, calibrated in the map.
-        symbol: The chunk's first symbol, or empty.
-        start_line: First line of the chunk; 0 if unknown.
-        end_line: Last line of the chunk; 0 if unknown.
+        start_line: First line of the chunk; 0 if unknown, as `end_line`.
         position: Index of the chunk in its document, from 0.
         why: Tags of the signals that ranked it.
     """
 
-    document: str
+    document: Name
     text: str
-    similarity: float
+    similarity: Share
     score: float = 0.0
-    symbol: str = ""
-    start_line: int = 0
-    end_line: int = 0
-    position: int = 0
-    why: tuple[str, ...] = ()
+    symbol: Name = ""
+    start_line: Line = 0
+    end_line: Line = 0
+    position: Line = 0
+    why: tuple[Name, ...] = ()
+
+
+Results = Annotated[tuple[Result, ...], Field(max_length=MAX_PLAN_RESULTS)]
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """Expectations of the results; `patterns` are RE2, `confidence` is the score to reach."""
+class Expected(StoredRecord):
+    """Expectations of the results; `patterns` are RE2, `confidence` is the one to reach."""
 
-    keywords: tuple[str, ...]
-    patterns: tuple[str, ...] = ()
-    min_matches: int = MIN_MATCHES
-    confidence: float = DEFAULT_CONFIDENCE
+    keywords: Keywords
+    patterns: Annotated[
+        tuple[Pattern, ...], Field(max_length=MAX_PATTERNS, alias="contentPatterns")
+    ] = ()
+    min_matches: MinMatches = MIN_MATCHES
+    confidence: Share = DEFAULT_CONFIDENCE
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(StoredRecord):
     """How queries are made; without `initial` the goal itself is the first."""
 
-    initial: InitialMode | None = None
-    refinement: Refinement = "hybrid"
-    rules: tuple[str, ...] = ()
+    initial: Annotated[InitialMode | None, Field(alias="initialMode")] = None
+    refinement: Annotated[Refinement, Field(alias="refinementMethod")] = "hybrid"
+    rules: Annotated[tuple[Rule, ...], Field(max_length=MAX_RULES, alias="expansionRules")] = ()
 
 
 class Metrics(NamedTuple):
     """The six metrics of seed 003 §2.2, each 0 to 1."""
 
-    keyword_match: float
-    pattern_match: float
-    semantic_similarity: float
-    coverage: float
-    precision: float
-    recall: float
+    keyword_match: Share
+    pattern_match: Share
+    semantic_similarity: Share
+    coverage: Share
+    precision: Share
+    recall: Share
+
+
+def by_name(metrics: Metrics) -> dict[str, float]:
+    """Return the six metrics by the names of seed 003."""
+    return {to_camel(name): value for name, value in metrics._asdict().items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The evaluation of results; `matched` and `unmatched` divide keywords and patterns."""
+class Evaluation(StoredRecord):
+    """The evaluation of results; `matched` and `unmatched` divide keywords and patterns.
 
-    metrics: Metrics
-    score: float
-    matched: tuple[str, ...] = ()
-    unmatched: tuple[str, ...] = ()
+    `score` says how well they fit the expectations, `confidence` how likely the first one is right.
+    Files of earlier versions have only the score.
+    """
+
+    metrics: Annotated[Metrics, PlainSerializer(by_name)]
+    score: Share
+    confidence: Annotated[Share, Field(validation_alias=AliasChoices("confidence", "score"))]
+    matched: tuple[Remark, ...] = ()
+    unmatched: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Iteration:
+class Iteration(StoredRecord):
     """One query with its results and suggestions; `cached` if it was not searched again."""
 
-    number: int
-    query: str
-    expected_keywords: tuple[str, ...]
-    results: tuple[Result, ...]
+    number: Annotated[int, Field(ge=1, lt=2**31, alias="iterationNumber")]
+    query: Query
+    expected_keywords: Keywords
+    results: Annotated[Results, Field(alias="actualResults")]
     evaluation: Evaluation
-    feedback: str = ""
-    refinements: tuple[str, ...] = ()
+    feedback: Remark = ""
+    refinements: tuple[Remark, ...] = ()
     cached: bool = False
-    milliseconds: float = 0.0
-    error: str = ""
-    degraded: tuple[str, ...] = ()
+    milliseconds: Milliseconds = 0.0
+    error: Remark = ""
+    degraded: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class QueryPlan:
+class QueryPlan(StoredRecord):
     """A goal with its expectations and iterations.
 
     Attributes:
-        id: A UUID.
-        goal: The goal in the user's words.
-        expected: The expectations.
-        mode: How keywords are compared.
-        strategy: How queries are made.
-        iterations: The iterations, in order.
+        version: Of the format of its file.
         waiting: Queries to try before any is made from evidence.
         final: The final results, best first.
-        stop: Why it ended.
         source: The index and kind of search, such as `forest, words and vectors`.
         revision: The state of the index when the plan began.
-        created: When it began.
-        milliseconds: Its total time.
         knowledge: The knowledge page, relative to the project, or empty.
         asked: A key of the question, equal for plans of the same inputs and index; empty once the
             expectations have changed.
     """
 
-    id: str
-    goal: str
-    expected: Expected
-    mode: Mode = "fuzzy"
+    version: Literal[1] = field(default=1, kw_only=True)
+    id: Annotated[str, Field(alias="planId")]
+    goal: Goal
+    expected: Annotated[Expected, Field(alias="expectedResults")]
+    mode: Annotated[Mode, Field(alias="evaluationMode")] = "fuzzy"
     strategy: Strategy = field(default_factory=Strategy)
     iterations: tuple[Iteration, ...] = ()
-    waiting: tuple[str, ...] = ()
-    final: tuple[Result, ...] = ()
-    stop: Stop = "stopped"
-    source: str = ""
+    waiting: Annotated[tuple[Query, ...], Field(max_length=MAX_WAITING_QUERIES)] = ()
+    final: Annotated[Results, Field(alias="finalResults")] = ()
+    stop: Annotated[Stop, Field(alias="stopReason")] = "stopped"
+    source: Annotated[Name, Field(pattern=_NO_NUL)] = ""
     revision: str = ""
     created: str = ""
-    milliseconds: float = 0.0
-    knowledge: str = ""
+    milliseconds: Annotated[Milliseconds, Field(alias="totalTime")] = 0.0
+    knowledge: Annotated[str, Field(alias="structuredKnowledgePath")] = ""
     asked: str = ""
 
 
@@ -162,5 +207,3 @@ class FoundResults(NamedTuple):
 
 Search = Callable[[str], Awaitable[FoundResults]]
 """Asks an index one query; raises `CodeIntelError` when it cannot be asked."""
-Likeness = Callable[[Sequence[str], Sequence[Result]], Sequence[Sequence[float]]]
-"""(keywords, results) -> a row a keyword: its calibrated likeness to each result. Blocks."""

@@ -30,6 +30,7 @@ from code_intel.registry.program import (
 )
 from code_intel.registry.records import Command
 from code_intel.registry.runners import DENO, Runner
+from code_intel.registry.sources import filling
 
 MAX_RUNNING = 4
 """Programs that one server runs at a time; each may need a core, and Deno 100 MB."""
@@ -102,6 +103,10 @@ async def execute(
             `stderr`, `runner`, and `exit_code`, `signal` or `timeout`.
         UsageError: An identifier or an option is invalid; it names the field.
     """
+    if command.origin:
+        given = checked(options, command, settings.root)
+        filled = await to_thread.run_sync(filling.render, settings.root, command, given)
+        return ExecutionResult(filled.text, runners.PROMPTS, filled.truncated, filled.notes)
     runner, asked = await to_thread.run_sync(_prepared, settings, command, options)
     if not runner.program:
         folder = prompts_of(loaded_path)
@@ -119,6 +124,9 @@ def planned(
     settings: Settings, loaded_path: Path, command: Command, options: GivenOptions = None
 ) -> PlannedExecution:
     """Return what `execute` would do, without running it. Arguments and errors are the same."""
+    if command.origin:
+        filling.render(settings.root, command, checked(options, command, settings.root))
+        return PlannedExecution(runners.PROMPTS, prompt=command.file)
     runner, asked = _prepared(settings, command, options)
     if runner.program:
         return PlannedExecution(runner.name, tuple(runners.command_line(runner, command, asked)))

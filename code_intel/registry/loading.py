@@ -7,7 +7,7 @@ a config has the default one.
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from code_intel.registry import checking, place, reading
 from code_intel.registry.bm25 import BM25Index
 from code_intel.registry.checking import MalformedRegistry
 from code_intel.registry.records import DEFAULT_AGENT, Registry
+from code_intel.registry.sources.discovery import ClientCommands, client_commands, folders
 
 ALL_AGENTS = "*"
 """Stands for every agent where all registries are reloaded."""
@@ -69,6 +70,7 @@ class Registries:
     def __init__(self, root: Path, home: Path | None = None) -> None:
         self._within = place.roots(root, home)
         self._kept: dict[str, _CachedFile] = {}
+        self._joined: tuple[LoadedRegistry | None, ClientCommands, LoadedRegistry] | None = None
         self._lock = threading.RLock()
 
     def agents(self) -> tuple[str, ...]:
@@ -78,15 +80,28 @@ class Registries:
             RegistryError: The config cannot be used.
         """
         with self._lock:
-            return tuple(self._config())
+            owner = [DEFAULT_AGENT] if folders(self._within[0]) else []
+            return tuple(dict.fromkeys((*self._config(), *owner)))
 
     def of(self, agent: str = DEFAULT_AGENT) -> LoadedRegistry:
-        """Return the current registry of an agent.
+        """Return the current registry of an agent; the default agent's has the clients' prompts.
 
         Raises:
             RegistryError: There is no such agent, or the config or registry cannot be used; it
                 names the file and, in `details`, the entry and the field.
         """
+        with self._lock:
+            if agent != DEFAULT_AGENT or not folders(self._within[0]):
+                return self._registered(agent)
+            is_there = agent in self._config() and self._place(agent)[0] is not None
+            own = self._registered(agent) if is_there else None
+            found = client_commands(self._within[0])
+            if self._joined is None or self._joined[0] is not own or self._joined[1] != found:
+                self._joined = own, found, _joined(self._within[0], own, found)
+            return self._joined[2]
+
+    def _registered(self, agent: str) -> LoadedRegistry:
+        """Return the registry in the file of an agent; raise RegistryError as `of`."""
         with self._lock:
             path, written = self._place(agent)
             if path is None:
@@ -196,3 +211,23 @@ class Registries:
             hint=hint,
             details={"path": shown, "details": reason},
         )
+
+
+def _joined(root: Path, own: LoadedRegistry | None, found: ClientCommands) -> LoadedRegistry:
+    """Return a registry with the clients' prompts; a command of the registry goes first."""
+    registry = own.registry if own else Registry(DEFAULT_AGENT, root / found.folders[0], ())
+    names = {command.key for command in registry.commands}
+    added = tuple(command for command in found.commands if command.key not in names)
+    hidden = [
+        f"The prompt file of {one.name} is left out: the registry has a command of its name"
+        for one in found.commands
+        if one.key in names
+    ]
+    joined = replace(
+        registry,
+        commands=registry.commands + added,
+        notes=(*registry.notes, *found.notes, *hidden),
+        folders=found.folders,
+    )
+    content = repr((own and own.digest, found.commands))
+    return LoadedRegistry(joined, hashlib.sha256(content.encode("utf-8", "replace")).hexdigest())

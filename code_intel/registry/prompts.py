@@ -9,7 +9,7 @@ replaced again (docs/decisions/0046).
 """
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +79,7 @@ def render(
     body = _body(text)
     names = dict.fromkeys(found[1] for found in _VARIABLE.finditer(body))
     values = _values(asked, root, names, notes)
-    rendered, whole = _filled(body, values)
+    rendered, whole = bounded(_parts(body, values))
     notes += [f"{{{name}}} was not replaced: {_how(name)}." for name in names if name not in values]
     notes += [f"The prompt does not use {key}." for key in _unused(asked, names)]
     if not whole:
@@ -188,17 +188,17 @@ def _text_of(root: Path, file: str, notes: list[str]) -> str:
     return text[:MAX_INPUT_CHARS]
 
 
-def _filled(body: str, values: Mapping[str, str]) -> tuple[str, bool]:
-    """Replace each variable once, up to the limit; return the text and whether it is complete."""
-    parts: list[str] = []
+def bounded(parts: Iterable[str]) -> tuple[str, bool]:
+    """Join the parts of a prompt up to the limit; return the text and whether it is complete."""
+    joined: list[str] = []
     left = MAX_PROMPT_BYTES
-    for part in _parts(body, values):
+    for part in parts:
         data = part.encode("utf-8", "replace")
-        parts.append(data[:left].decode("utf-8", "ignore"))
+        joined.append(data[:left].decode("utf-8", "ignore"))
         left -= len(data)
         if left < 0:
             break
-    return "".join(parts), left >= 0
+    return "".join(joined), left >= 0
 
 
 def _parts(body: str, values: Mapping[str, str]) -> Iterator[str]:

@@ -46,7 +46,9 @@ class CommandOptions:
 class Command:
     """One command of a registry; `usage` and `options` are None without such a key.
 
-    `variables` are pairs of `uv-NAME` and what it is, where the registry tells of them.
+    `variables` are pairs of `uv-NAME` and what it is, where the registry tells of them. A command
+    that is a prompt file of a client (`sources`) has the `origin` and the `file`, relative to the
+    project; both are empty for a command of a registry.
     """
 
     c1: str
@@ -57,6 +59,8 @@ class Command:
     options: CommandOptions | None = None
     agent: str = DEFAULT_AGENT
     variables: tuple[tuple[str, str], ...] = ()
+    origin: str = ""
+    file: str = ""
 
     @property
     def key(self) -> CommandKey:
@@ -80,6 +84,7 @@ class Registry:
         version: As the file says.
         description: As the file says.
         notes: What is odd in it, a sentence each; nothing of it keeps a command from being found.
+        folders: The clients' folders whose prompt files are among the commands.
     """
 
     agent: str
@@ -88,6 +93,7 @@ class Registry:
     version: str = ""
     description: str = ""
     notes: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

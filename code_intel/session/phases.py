@@ -155,6 +155,7 @@ UNGATED = (
     "get_outcome_stats",
     "add_agreement",
     "list_agreements",
+    "command_list",
     "command_search",
     "command_describe",
     "command_reload",

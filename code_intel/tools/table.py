@@ -19,6 +19,8 @@ from code_intel.tools.code.search_text import search_text
 from code_intel.tools.code.snippets_get import snippets_get
 from code_intel.tools.commands.command_describe import command_describe, describe
 from code_intel.tools.commands.command_execute import command_execute, execute
+from code_intel.tools.commands.command_list import command_list
+from code_intel.tools.commands.command_list import list as list_commands
 from code_intel.tools.commands.command_reload import command_reload, reload
 from code_intel.tools.commands.command_search import command_search
 from code_intel.tools.commands.command_search import search as search_commands
@@ -155,8 +157,9 @@ PLANS = Group(
 
 COMMAND_GROUP = Group(
     "commands",
-    "Prompt commands of the project's registries: find, describe and execute them.",
+    "Prompt commands of the project's registries: list, find, describe and execute them.",
     (
+        Tool(command_list),
         Tool(command_search),
         Tool(command_describe),
         Tool(command_execute, read_only=False, open_world=True),
@@ -209,6 +212,7 @@ INDEX_TOOLS = (
 """The tools of `devrag-map` and `devrag-forest`."""
 
 COMMAND_TOOLS = (
+    Tool(list_commands),
     Tool(search_commands),
     Tool(describe),
     Tool(execute, read_only=False, open_world=True),

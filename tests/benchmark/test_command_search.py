@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.command_choice import DATA, LISTS, choices, joined
 from benchmarks.command_search import MEASURES, SETS, read
 from benchmarks.fit_commands import SIZES, Pairs, fitted, unrelated
 from code_intel.registry.score import everyday
@@ -52,3 +53,14 @@ def test_a_fit_finds_the_curve_that_its_data_were_drawn_from() -> None:
     right = random.random(40_000) < 1 / (1 + np.exp(-(9 * margin - 4 * near - 1)))
     curve = fitted(Pairs(margin, near, right, np.full(40_000, SIZES[0])))
     assert np.allclose(curve, (9, -4, -1), atol=0.3)
+
+
+@pytest.mark.parametrize("names", LISTS)
+def test_choices_are_commands_of_the_list_for_questions_of_its_sets(names: tuple[str, ...]) -> None:
+    of = joined([read(DATA / name) for name in names])
+    chosen = {key: one for name in names for key, one in choices(DATA / name).items()}
+    listed = {(one.c1, one.c2, one.c3) for one in of.loaded.registry.commands}
+    assert len(listed) == len(of.loaded.registry.commands)
+    assert {one for one in chosen.values() if one} <= listed
+    assert chosen.keys() <= {query.id for query in of.queries}
+    assert len(of.queries) - len(chosen) == (7 if names == ("heldout",) else 0)

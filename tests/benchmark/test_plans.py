@@ -3,63 +3,62 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from benchmarks.fit_plan_confidence import chances, fitted
 from benchmarks.labels import OTHERS, OWN, Repository
 from benchmarks.plan_search import (
     ALONE,
     EXPECTATIONS,
     EXPECTING,
+    UNANSWERABLE,
     Wanted,
     all_compared,
     expectations,
     indexed,
     searching,
 )
-from benchmarks.plan_tables import Outcome, complete, gains, recall
+from benchmarks.plan_tables import Outcome, gains, recall
 from benchmarks.scoring import area, ndcg
 from code_intel.planning.patterns import compiled
+from code_intel.planning.records import Strategy
 
 
-def outcome(
-    single: str,
-    plan: str,
-    wanted: str = "a",
-    *,
-    question: str = "q",
-    scores: tuple[float, ...] = (0.5,),
-) -> Outcome:
+def outcome(baseline: str, plan: str, wanted: str = "a", *, question: str = "q") -> Outcome:
     return Outcome(
         repo="r",
         id=question,
         language="en",
-        tuned=None,
         condition=ALONE,
         wanted=tuple(wanted),
-        single=tuple(single),
+        alone=(),
+        baseline=tuple(baseline),
         plan=tuple(plan),
-        queries=("q",) * len(scores),
-        scores=scores,
-        first=scores[-1],
+        queries=("q",),
+        score=0.5,
+        confidence=0.5,
+        status="partial",
+        lead=None,
+        similarity=0.5,
         stop="iterations",
-        single_ms=1.0,
+        baseline_ms=1.0,
         plan_ms=3.0,
     )
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted", "share", "every"),
+    ("found", "wanted", "share"),
     [
-        ("xa", "a", 1.0, 1.0),
-        ("xa", "ab", 0.5, 0.0),
-        ("", "ab", 0.0, 0.0),
-        ("0123456789a", "a", 0.0, 0.0),
-        ("ab", "ba", 1.0, 1.0),
+        ("xa", "a", 1.0),
+        ("xa", "ab", 0.5),
+        ("", "ab", 0.0),
+        ("0123456789a", "a", 0.0),
+        ("ab", "ba", 1.0),
     ],
 )
-def test_recall_counts_the_first_ten(found: str, wanted: str, share: float, every: float) -> None:
+def test_recall_counts_the_first_ten(found: str, wanted: str, share: float) -> None:
     assert recall(tuple(found), tuple(wanted)) == share
-    assert complete(tuple(found), tuple(wanted)) == every
 
 
 def test_gains_are_paired_and_grouped_by_question() -> None:
@@ -89,12 +88,23 @@ async def test_a_question_is_asked_once_and_by_a_plan_in_each_condition(tmp_path
     place = Repository("shop", tmp_path, "", [question], tuned=None)
     with indexed(tmp_path, None, None, "shop") as index:
         known = {("shop", "q"): Wanted(("voucher",))}
-        alone, expecting = await all_compared(searching(index.store, None), place, known, "hybrid")
+        ask = searching(index.store, None)
+        alone, expecting, other = await all_compared(ask, place, known, Strategy(), 1)
     assert (alone.condition, expecting.condition) == (ALONE, EXPECTING)
-    assert alone.single == expecting.single == ("cart.py",)
-    assert alone.queries[0] == expecting.queries[0] == "sum of prices"
-    assert any("voucher" in query for query in expecting.queries)
-    assert expecting.plan[0] == "voucher.py"
+    assert alone.alone == alone.baseline == expecting.alone == ("cart.py",)
+    assert alone.queries == ("sum of prices",)
+    assert expecting.queries == ("sum of prices voucher",)
+    assert expecting.baseline == expecting.plan
+    assert "voucher.py" in expecting.plan
+    assert (other.condition, other.wanted) == (UNANSWERABLE, ())
+
+
+def test_fitted_curve_recovers_a_known_one() -> None:
+    leads = np.tile(np.linspace(0, 1, 200), 100)
+    features = np.column_stack([leads, np.random.default_rng(0).random(len(leads))])
+    known = np.array([-2.5, 5, 2])
+    right = (np.random.default_rng(1).random(len(leads)) < chances(known, features)).astype(float)
+    assert fitted(features, right, np.ones(len(right))) == pytest.approx(known, abs=0.3)
 
 
 def test_every_question_has_valid_expectations() -> None:

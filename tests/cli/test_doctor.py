@@ -43,12 +43,12 @@ def test_doctor_names_an_edited_journal_and_a_state_folder_inside_the_project(
 
 def test_doctor_counts_plans_and_names_damaged_ones(shop: Project) -> None:
     root = shop.root / ".gistdex"
-    assert findings(shop, "plans") == [("info", "0 plans, 0 queries, 0 knowledge in .gistdex.", "")]
+    assert findings(shop, "plans") == [("info", "0 plans, 0 knowledge in .gistdex.", "")]
     assert not root.exists()
     kept = plan()
     path = keeping.save(root, kept)
     knowledge.write(root, kept)
-    assert findings(shop, "plans") == [("info", "1 plans, 0 queries, 1 knowledge in .gistdex.", "")]
+    assert findings(shop, "plans") == [("info", "1 plans, 1 knowledge in .gistdex.", "")]
     path.write_text("{", encoding="utf-8")
     (root / place.CONFIG).write_text('{"limits": {"plan": 1}}', encoding="utf-8")
     (key, damaged) = findings(shop, "plans")
@@ -57,7 +57,7 @@ def test_doctor_counts_plans_and_names_damaged_ones(shop: Project) -> None:
     assert damaged[2] == "Delete the file. The next plan creates it again."
     (root / place.CONFIG).write_text("[]", encoding="utf-8")
     ((level, what, _),) = findings(shop, "plans")
-    assert (level, "config.json must be a JSON object" in what) == ("warning", True)
+    assert (level, "config.json: Input should be an object" in what) == ("warning", True)
 
 
 def test_remove_keeps_plans_and_reports_them(shop: Project) -> None:

@@ -85,3 +85,21 @@ def test_a_runner_that_is_not_there_is_said_before_anybody_needs_it(check: Check
     (error,) = check(runner="climpt", registry=registry(COMMAND))
     assert error.level == "error"
     assert "climpt is not on PATH" in error.what
+
+
+def test_prompt_files_of_clients_are_counted_and_need_no_prompts_of_a_registry(
+    check: Check, project: Path
+) -> None:
+    for name in ("review", "fix"):
+        file = project / ".claude/commands" / f"{name}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("Do it.\n" if name == "fix" else "", encoding="utf-8")
+    assert [(one.level, one.what) for one in check()] == [
+        ("warning", "climpt: .claude/commands/review.md is left out: it has no prompt."),
+        ("info", "1 prompt file in .claude/commands, offered as commands."),
+    ]
+    with_registry = [one.what for one in check(registry=registry(COMMAND), prompt="Write.")]
+    assert with_registry[-2:] == [
+        "1 command of climpt; code-intel renders their prompts.",
+        "1 prompt file in .claude/commands, offered as commands.",
+    ]

@@ -15,7 +15,7 @@ from code_intel.cli.main import main
 from code_intel.foundation.durable import locked
 from code_intel.planning import keeping, place
 from code_intel.planning.catalog import LOCK
-from code_intel.planning.presets import PRESETS
+from code_intel.planning.presets import shipped
 from code_intel.planning.records import Expected, QueryPlan, Strategy
 from projects import BIN
 
@@ -68,14 +68,14 @@ def test_text_lists_every_query_and_result(
     head, _, why = lines[0].partition(". ")
     assert head.startswith("Query plan success after 1 iteration with confidence 0.")
     assert why == "The requested confidence was reached."
-    assert lines[1].startswith(f"1. 0.{head[-2:]}  “{FEE}”  ")
+    assert lines[1].startswith(f"1. 0.{head[-2:]}  “{FEE} shipping_fee”  ")
     assert lines[2] == "Found:"
     assert lines[3].startswith("  src/cart/shipping.py:1-")
     assert f"Saved as .gistdex/cache/plans/{plan.id}.json" in lines
     assert f"Summary in {plan.knowledge}" in lines
     assert (project / plan.knowledge).is_file()
     assert lines[-1].startswith("Note: embedding: No embedding model")
-    assert err.splitlines()[0] == f"0/5 {FEE}"
+    assert err.splitlines()[0] == f"0/1 {FEE} shipping_fee"
     assert main(["plans", "show", "last"]) == 0
     assert "Note: embedding: No embedding model" in capsys.readouterr().out
 
@@ -92,14 +92,14 @@ def test_json_is_the_answer_of_the_tool(project: Path, run: Run) -> None:
 def test_every_option_has_its_effect(project: Path, run: Run) -> None:
     words = ["--query", "free from", "--query", "zones", "--keyword", "zone"]
     words += ["--keyword", "Decimal", "--pattern", r"def \w+", "--min-matches", "2"]
-    words += ["--confidence", "0.95", "--mode", "strict", "--initial", "broad"]
+    words += ["--confidence", "0.999", "--mode", "strict", "--initial", "broad"]
     words += ["--refine", "keywords", "--rule", "add money", "--rule", "search in tests"]
     words += ["--max-iterations", "2", "--timeout", "20", "--provider", "forest"]
     data = answer(run("delivery", "fee", *words, "--no-intermediate", "--json"))
     plan = load_plan(project, data)
     assert plan.goal == "delivery fee"
     assert [each.query for each in plan.iterations] == ["free from", "zones"]
-    assert plan.expected == Expected(("zone", "Decimal"), (r"def \w+",), 2, 0.95)
+    assert plan.expected == Expected(("zone", "Decimal"), (r"def \w+",), 2, 0.999)
     assert plan.mode == "strict"
     assert plan.strategy == Strategy("broad", "keywords", ("add money", "search in tests"))
     assert plan.iterations[0].results
@@ -162,7 +162,7 @@ def test_dry_run_shows_the_first_query_and_writes_nothing(project: Path, run: Ru
     text = run("cart total", "--preset", "tests", "--query", "rounding", "--dry-run")
     assert text.splitlines()[:2] == [
         "Expected: cart, total, test",
-        f"  pattern {PRESETS[2].patterns[0]}",
+        f"  pattern {shipped()['tests'].expectedResults.contentPatterns[0]}",
     ]
     assert "First query: rounding" in text
     data = answer(run("カートの合計", "--dry-run", "--json"))

@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from code_intel.planning import keeping
-from code_intel.planning.turns import Turn
+from code_intel.tools.plans.plan_turns import locked_plan
 from projects import BIN, Project
 from served import gateway
 
@@ -22,11 +22,15 @@ GOAL = "how is the delivery fee computed"
 HOLDING = """
 import sys
 from pathlib import Path
-from code_intel.planning.turns import Turn
-turn = Turn(Path(sys.argv[1]), sys.argv[2])
-assert turn.take()
-print("held", flush=True)
-sys.stdin.read()
+import anyio
+from code_intel.tools.plans.plan_turns import locked_plan
+
+async def hold():
+    async with locked_plan(Path(sys.argv[1]), sys.argv[2], 5):
+        print("held", flush=True)
+        sys.stdin.read()
+
+anyio.run(hold)
 """
 
 
@@ -135,14 +139,12 @@ def test_plan_locked_by_another_process_is_refused_and_unchanged(
 @pytest.mark.anyio
 async def test_search_that_is_a_step_of_a_plan_waits_for_the_lock(project: Path) -> None:
     plan_id = start_plan(project)
-    turn = Turn(project / ".gistdex", plan_id)
-    assert turn.take()
-    async with gateway(project) as call, anyio.create_task_group() as tasks:
+    locked_here = locked_plan(project / ".gistdex", plan_id, 5)
+    async with gateway(project) as call, anyio.create_task_group() as tasks, locked_here:
         tasks.start_soon(lambda: call("files_search", query="cart total", planId=plan_id))
         tasks.start_soon(lambda: call("files_search", query="zones", planId=plan_id))
         await anyio.wait_all_tasks_blocked()
         assert len(keeping.load(project / ".gistdex", plan_id).iterations) == 1
-        turn.give_up()
     plan = keeping.load(project / ".gistdex", plan_id)
     assert {each.query for each in plan.iterations} == {GOAL, "cart total", "zones"}
     assert locks(project) == []

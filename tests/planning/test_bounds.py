@@ -1,49 +1,34 @@
 """Check that planted files of `.gistdex` are bounded and ignored where implausible."""
 
 import json
+import os
 import threading
 from pathlib import Path
-from typing import Any
 
 import anyio
-import pytest
 from anyio import from_thread, to_thread
 
 from code_intel.errors import BusyError
 from code_intel.index import cancellation
-from code_intel.planning import keeping, place, queries
-from code_intel.planning.queries import CachedQuery, QueryKey
+from code_intel.planning import keeping, place
 from code_intel.planning.stored import as_json
-from kept_plans import plan, result
-
-KEY = QueryKey("forest", "A1")
+from kept_plans import iteration, plan, result
 
 
-def test_cached_answer_out_of_range_is_ignored(tmp_path: Path) -> None:
-    answer = CachedQuery("login", KEY, (result(similarity=7.0),))
-    file = tmp_path / place.QUERIES / queries.name_of(KEY, "login")
+def test_planted_result_out_of_range_is_not_reused(tmp_path: Path) -> None:
+    planted = plan(iterations=(iteration(results=(result(similarity=7.0),)),))
+    file = tmp_path / place.PLANS / f"{planted.id}.json"
     file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"version": 1, **as_json(answer)}), "utf-8")
-    assert queries.find(tmp_path, KEY, "login") is None
+    file.write_text(json.dumps(as_json(planted)), "utf-8")
+    assert keeping.results_of(tmp_path, planted, "login") == ()
 
 
-@pytest.mark.parametrize(
-    "claims",
-    [
-        {"hits": 10**4300 - 1},
-        {"hits": -5},
-        {"used": "9999-01-01T00:00:00+00:00"},
-        {"used": "2026-01-01"},
-    ],
-)
-def test_implausible_use_counts_do_not_protect_a_plan(
-    tmp_path: Path, claims: dict[str, Any]
-) -> None:
+def test_edited_index_does_not_protect_a_plan(tmp_path: Path) -> None:
     first, other = plan(revision="R1"), plan("another goal")
     keeping.save(tmp_path, first)
     index = tmp_path / place.PLANS / place.INDEX
     document = json.loads(index.read_text("utf-8"))
-    document["files"][f"{first.id}.json"] |= claims
+    document[f"{first.id}.json"] |= {"changed": 2**62, "stopReason": "stopped"}
     index.write_text(json.dumps(document), "utf-8")
     assert keeping.same(tmp_path, first, "R1") == first
     (tmp_path / place.CONFIG).write_text('{"limits": {"plans": 1}}', "utf-8")
@@ -52,12 +37,8 @@ def test_implausible_use_counts_do_not_protect_a_plan(
 
 
 def test_running_plan_of_the_future_is_evicted(tmp_path: Path) -> None:
-    keeping.save(tmp_path, plan(stop="stopped"))
-    index = tmp_path / place.PLANS / place.INDEX
-    document = json.loads(index.read_text("utf-8"))
-    for row in document["files"].values():
-        row["used"] = "9999-01-01T00:00:00+00:00"
-    index.write_text(json.dumps(document), "utf-8")
+    path = keeping.save(tmp_path, plan(stop="stopped"))
+    os.utime(path, (2**33, 2**33))
     (tmp_path / place.CONFIG).write_text('{"limits": {"plans": 1}}', "utf-8")
     newest = plan("another goal")
     keeping.save(tmp_path, newest)

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import UsageError
-from code_intel.planning.evaluation import WEIGHTS, evaluate, score_of, status_of
+from code_intel.planning.evaluation import (
+    PARTIAL,
+    WEIGHTS,
+    chance_of_first,
+    evaluate,
+    score_of,
+    status_of,
+)
 from code_intel.planning.records import Expected, Metrics, Mode, Result
 
 SEED = (
@@ -70,6 +77,41 @@ def test_empty_expectations_are_met() -> None:
     assert metrics._replace(semantic_similarity=0) == Metrics(1, 1, 0, 1, 1, 1)
 
 
+def ranked(*scores: float, similarity: float = 0.5) -> tuple[Result, ...]:
+    return tuple(Result(f"{at}.py", "login", similarity, score) for at, score in enumerate(scores))
+
+
+def test_chance_of_the_first_result_rises_with_its_lead() -> None:
+    chances = [chance_of_first(ranked(1.0, *[score] * 3)) for score in (1.0, 0.9, 0.7, 0.5, 0.2)]
+    assert chances == sorted(chances)
+    assert [round(chance, 2) for chance in chances] == [0.40, 0.53, 0.77, 0.91, 0.98]
+    assert chance_of_first(ranked(1.0, 0.9, 0.9, 0.9, 0.1)) == chances[1]  # three count
+
+
+def test_calibrated_score_below_1_is_the_chance_itself() -> None:
+    assert chance_of_first(ranked(0.83, 0.2)) == 0.83
+
+
+def test_chance_of_a_single_result_is_its_similarity() -> None:
+    assert chance_of_first(ranked(1.0, similarity=0.35)) == 0.35
+    assert chance_of_first(ranked(0.0, 0.0, similarity=0.35)) == 0.35  # an index without scores
+    assert chance_of_first(()) == 0
+
+
+def test_results_without_anything_expected_limit_the_confidence() -> None:
+    results = ranked(1.0, 0.1, similarity=0.1)
+    found = evaluate(results, Expected(("zebra",), (r"quokka\(",), min_matches=50))
+    assert found.score <= PARTIAL
+    assert found.confidence == found.score
+    assert evaluate(results, Expected(("login",))).confidence == chance_of_first(results)
+
+
+def test_missing_keyword_limits_the_confidence_in_strict_mode() -> None:
+    expected = Expected(("login", "zebra"), confidence=0.6)
+    found = evaluate(ranked(1.0, 0.1), expected, "strict")
+    assert found.confidence == found.score < 0.6
+
+
 @pytest.mark.parametrize(
     ("score", "confidence", "status"),
     [
@@ -88,11 +130,11 @@ def test_a_score_is_success_partial_or_failed(score: float, confidence: float, s
 
 def test_strict_mode_requires_every_keyword_verbatim() -> None:
     text = "vitest test coverage"
-    results = tuple(Result(f"{at}.ts", text, 1.0) for at in range(3))
+    results = tuple(Result(f"{at}.ts", text, 1.0, 1.0 - 0.4 * at) for at in range(3))
     expected = Expected(("vitest", "test", "coverage", "Threshold"), confidence=0.5)
     fuzzy, strict = evaluate(results, expected), evaluate(results, expected, "strict")
-    assert status_of(fuzzy.score, 0.5) == "success"
-    assert status_of(strict.score, 0.5) == "partial"
+    assert status_of(fuzzy.confidence, 0.5) == "success"
+    assert status_of(strict.confidence, 0.5) == "partial"
     assert strict.unmatched == ("Threshold",)
     assert strict.metrics.precision == 0.0  # none has all of them
     lower = replace(results[0], text=f"{text} threshold")
@@ -109,24 +151,11 @@ def test_strict_score_rises_with_each_keyword() -> None:
     assert 0 < one.score < two.score < expected.confidence
 
 
-def test_semantic_mode_adds_matches_by_meaning() -> None:
-    calls: list[tuple[tuple[str, ...], int]] = []
-
-    def likeness(keywords: object, results: object) -> list[list[float]]:
-        assert isinstance(keywords, list)
-        assert isinstance(results, list)
-        calls.append((tuple(keywords), len(results)))
-        return [[0.9, 0.59, math.nan] for _ in keywords]
-
-    results = (Result("a", "login", 0.5), Result("b", "login", 0.5), Result("c", "login", 0.5))
-    expected = Expected(("認証", "login"), confidence=0.9)
-    found = evaluate(results, expected, "semantic", likeness)
-    assert found.metrics.keyword_match == 4 / 6
-    assert found.matched == ("認証", "login")
-    assert calls == [(("認証",), 3)]  # `login` is in all of them already
-    assert evaluate(results, expected, "fuzzy", likeness).matched == ("login",)
-    assert evaluate(results, expected, "semantic").matched == ("login",)
-    assert len(calls) == 1
+def test_semantic_mode_adds_translations_and_endings() -> None:
+    results = (Result("a", "def authenticate(user): ...", 0.5),)
+    expected = Expected(("認証", "authenticating"))
+    assert evaluate(results, expected, "semantic").matched == ("認証", "authenticating")
+    assert evaluate(results, expected, "fuzzy").matched == ()
 
 
 def test_duplicate_results_count_once() -> None:
@@ -158,7 +187,7 @@ modes = st.sampled_from(["strict", "fuzzy", "semantic"])
 def test_metrics_and_score_are_between_0_and_1(
     results: list[Result], expected: Expected, mode: Mode
 ) -> None:
-    found = evaluate(results, expected, mode, lambda ks, rs: [[math.nan for _ in rs] for _ in ks])
+    found = evaluate(results, expected, mode)
     assert all(0 <= value <= 1 for value in (*found.metrics, found.score))
     assert not set(found.matched) & set(found.unmatched) or set(expected.keywords) & set(
         expected.patterns

@@ -5,35 +5,42 @@ from hypothesis import strategies as st
 from code_intel.foundation.text import hidden_character
 from code_intel.planning import feedback as said
 from code_intel.planning.evaluation import evaluate
-from code_intel.planning.feedback import costliest, feedback, in_common, in_vain, suggestions
+from code_intel.planning.feedback import (
+    defined_names,
+    feedback,
+    suggestions,
+    words_in_no_result,
+)
 from code_intel.planning.records import DEFAULT_CONFIDENCE, Evaluation, Expected, Metrics, Result
 
 RESULTS = (
-    Result("docs/a.md", "VitePress config: export default defineConfig({themeConfig})", 0.2),
-    Result("b.ts", "vitepress theme themeConfig", 0.2),
-    Result("c.ts", "vitepress? themeConfig no", 0.2),
+    Result("docs/a.md", "VitePress config: export default defineConfig({themeConfig})", 0.2, 1.0),
+    Result("b.ts", "vitepress theme themeConfig", 0.2, 0.9, "site.themeConfig"),
+    Result("c.ts", "vitepress? themeConfig no", 0.2, 0.9),
 )
 EXPECTED = Expected(("config", "vitepress", "threshold"), (r"defineConfig\(", r"it\("), 5)
 
 
-def test_feedback_names_missing_items_and_the_largest_deduction() -> None:
+def test_feedback_names_confidence_and_missing_items() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert feedback(found, RESULTS, EXPECTED, "en") == (
-        f"0.50 of {DEFAULT_CONFIDENCE:.2f}. Not found: `threshold`, `it\\(`. 3 of 5 results. "
-        "The results are not similar to the query (0.20). Largest deduction: similarity to the "
-        "query (-0.20)."
+        f"Confidence 0.53 of {DEFAULT_CONFIDENCE:.2f}. In no result so far: `threshold`, `it\\(`. "
+        "3 of 5 results. The results are not similar to the query (0.20)."
     )
     text = feedback(found, RESULTS, EXPECTED, "ja")
     for part in (
-        f"0.50(目標 {DEFAULT_CONFIDENCE:.2f})",
-        "見つからないもの: `threshold`、`it\\(`",
+        f"確信度 0.53(要求 {DEFAULT_CONFIDENCE:.2f})",
+        "まだどの結果にもないもの: `threshold`、`it\\(`",
         "結果は 3 件",
-        "クエリとの類似度",
+        "クエリにあまり似ていません",
     ):
         assert part in text
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "Good enough"), ("ja", "十分です")])
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "Confidence 0.53, 0.40 was"), ("ja", "確信度 0.53(要求 0.40に到達)")],
+)
 def test_feedback_of_a_sufficient_result_names_missing_items(language: str, words: str) -> None:
     expected = Expected(("vitepress", "zebra"), confidence=0.4)
     found = evaluate(RESULTS, expected)
@@ -57,11 +64,11 @@ def test_feedback_says_that_nothing_was_found(language: str, words: str) -> None
 def test_suggestions_come_from_the_evidence() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert suggestions("vitepress zebra the config", found, RESULTS, EXPECTED, "en") == (
-        "Remove `zebra`: in no result.",
-        "Add `threshold`: expected, but not found.",
-        "Add words for `it\\(`: no match.",
-        "Add `themeConfig`: common to the best results.",
-        "Use fewer words: 3 of 5 results.",
+        "Try without `zebra`: in no result so far.",
+        "Add `threshold`: expected, but in no result so far.",
+        "Add words for `it\\(`: no match so far.",
+        "Add `themeConfig`: defined in the best results.",
+        "Use other words, or name a symbol or file.",
     )
     japanese = suggestions("vitepress zebra the config", found, RESULTS, EXPECTED, "ja")
     assert [each.split("`")[1] for each in japanese[:4]] == [
@@ -75,46 +82,39 @@ def test_suggestions_come_from_the_evidence() -> None:
 def test_searched_word_without_results_is_not_suggested_again() -> None:
     found = evaluate(RESULTS, EXPECTED)
     lines = suggestions("vitepress threshold", found, RESULTS, EXPECTED, "en")
-    assert lines[0] == "Remove `threshold`: in no result."
+    assert lines[0] == "Try without `threshold`: in no result so far."
     assert not any(each.startswith("Add `threshold`") for each in lines)
 
 
 def test_words_without_results_consider_translations() -> None:
     login = (Result("src/auth.py", "def authenticate(user): ...", 0.5),)
-    assert in_vain("認証と在庫の処理", login) == ["在庫"]
-    assert in_vain("the user zebra", login) == ["zebra"]
-    assert in_vain("zebra quokka", login) == []  # removing both would leave nothing
-    assert in_vain("", login) == []
+    assert words_in_no_result("認証と在庫の処理", login) == ["在庫"]
+    assert words_in_no_result("the user zebra", login) == ["zebra"]
+    assert words_in_no_result("zebra quokka", login) == []  # removing both would leave nothing
+    assert words_in_no_result("", login) == []
 
 
-def test_common_terms_are_in_most_of_the_best_results() -> None:
-    assert in_common("vitepress", RESULTS) == ["themeConfig"]
-    assert in_common("vitepress theme config themeConfig", RESULTS) == []
-    assert in_common("vitepress", RESULTS[:1]) == []
+def test_only_names_of_definitions_in_the_best_results_are_suggested() -> None:
+    assert defined_names("vitepress", RESULTS) == ["themeConfig"]
+    assert defined_names("vitepress theme config themeConfig", RESULTS) == []
+    assert defined_names("vitepress", RESULTS[:1]) == []
 
 
 def test_score_is_not_rounded_up_to_the_confidence() -> None:
-    nearly = Evaluation(Metrics(*[0.699] * 6), DEFAULT_CONFIDENCE - 0.001)
+    nearly = Evaluation(Metrics(*[0.699] * 6), 0.5, DEFAULT_CONFIDENCE - 0.001)
     assert feedback(nearly, RESULTS, EXPECTED, "en").startswith(
-        f"{DEFAULT_CONFIDENCE - 0.01:.2f} of {DEFAULT_CONFIDENCE:.2f}"
+        f"Confidence {DEFAULT_CONFIDENCE - 0.01:.2f} of {DEFAULT_CONFIDENCE:.2f}"
     )
-    reached = Evaluation(Metrics(*[0.7] * 6), DEFAULT_CONFIDENCE)
+    reached = Evaluation(Metrics(*[0.7] * 6), 0.5, DEFAULT_CONFIDENCE)
     assert feedback(reached, RESULTS, EXPECTED, "en").startswith(
-        f"Good enough: {DEFAULT_CONFIDENCE:.2f} of {DEFAULT_CONFIDENCE:.2f}"
+        f"Confidence {DEFAULT_CONFIDENCE:.2f}, {DEFAULT_CONFIDENCE:.2f} was requested"
     )
-
-
-def test_costliest_metric_has_the_greatest_weighted_loss() -> None:
-    assert costliest(Metrics(1, 0, 0.5, 1, 1, 1)) == ("pattern_match", 0.15)
-    assert costliest(Metrics(1, 1, 1, 1, 1, 0)) == ("recall", 0.10)
 
 
 def test_every_sentence_exists_in_both_languages() -> None:
-    for table in (said.METRIC_NAMES, said.SUGGESTED):
-        for row in table.values():
-            assert row.en.isascii()
-            assert not row.ja.isascii()
-    assert set(said.METRIC_NAMES) == set(Metrics._fields)
+    for row in said.SUGGESTED.values():
+        assert row.en.isascii()
+        assert not row.ja.isascii()
 
 
 def test_names_in_feedback_are_short_single_line_and_few() -> None:
@@ -144,10 +144,3 @@ def test_feedback_is_short_and_visible(
     text = feedback(found, results, expected, language)
     assert len(lines) <= 5
     assert all(not hidden_character(each) and len(each) < 500 for each in (*lines, text))
-
-
-def test_fewer_words_are_suggested_only_for_several() -> None:
-    for query, several in (("login", False), ("login form", True)):
-        found = evaluate((), Expected(("login",)))
-        lines = suggestions(query, found, (), Expected(("login",)), "en")
-        assert any("fewer words" in each for each in lines) is several

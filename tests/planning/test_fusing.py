@@ -36,30 +36,26 @@ def test_no_results_fuse_to_nothing() -> None:
     assert fusing.final([iteration(1), iteration(2)]) == ()
 
 
-def test_first_query_weighs_as_much_as_two_later_ones() -> None:
-    first = iteration(1, page("a", 1.0), page("b", 0.1))
-    second, third = (iteration(at, page("b", 1.0), page("a", 0.0)) for at in (2, 3))
-    assert documents(first, second) == ["a", "b"]
-    assert documents(first, second, third) == ["b", "a"]
+def test_scores_of_all_queries_are_added() -> None:
+    first = iteration(1, page("a", 1.0), page("b", 0.8))
+    second = iteration(2, page("b", 1.0), page("c", 0.8))
+    assert documents(first, second) == ["b", "a"]
 
 
-def test_file_with_expected_words_comes_first() -> None:
-    expected = Expected(("cart", "voucher"), (r"def \w+_total",))
-    results = (page("a", 1.0), page("b", 0.7, "voucher: def vat_total"), page("c", 0.6, "voucher"))
-    assert documents(iteration(1, *results, expected=expected)) == ["b", "a", "c"]
-
-
-def test_words_of_the_first_query_do_not_count_again() -> None:
-    results = (page("a", 1.0, "till"), page("b", 0.9, "cart total"))
-    expected = Expected(("cart", "total", "totals"))
-    assert documents(iteration(1, *results, expected=expected)) == ["a", "b"]
+def test_query_with_more_confidence_weighs_more() -> None:
+    unsure = iteration(1, page("a", 1.0), page("b", 0.9), page("c", 0.9), page("d", 0.9))
+    sure = iteration(2, page("b", 1.0), page("c", 0.1))
+    assert sure.evaluation.confidence > unsure.evaluation.confidence
+    assert documents(iteration(1, page("a", 1.0), page("c", 0.9)), sure)[0] == "b"
 
 
 def test_document_is_represented_by_its_best_chunk() -> None:
-    expected = Expected(("voucher",))
-    first = iteration(1, page("a", 1.0, "nothing", 0), expected=expected)
-    second = iteration(2, page("a", 0.5, "voucher", 3), expected=expected)
-    assert [each.position for each in fusing.final([first, second])] == [3]
+    first = iteration(1, page("b", 1.0), page("a", 0.4, position=1))
+    second = iteration(2, page("a", 0.5, position=3))
+    assert {each.document: each.position for each in fusing.final([first, second])} == {
+        "a": 3,
+        "b": 0,
+    }
 
 
 def test_results_without_scores_keep_their_order() -> None:

@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,6 +22,7 @@ from code_intel.index.sync import sync_document
 from code_intel.planning import keeping, knowledge, place
 from code_intel.planning.records import QueryPlan
 from code_intel.tools.context.corpus_service import open_service
+from code_intel.tools.wire.answers import hits_text
 from doubles import HashEmbedder
 from kept_plans import iteration, plan, result
 from planted import planted
@@ -50,10 +50,10 @@ def forest(project: Path) -> Iterator[Index]:
         yield index
 
 
-def page_entry(project: Path) -> dict[str, Any]:
+def page_entry(project: Path) -> knowledge.PageEntry:
     """Return the index entry of the only page."""
     (row,) = knowledge.PAGES.listing(project / ".gistdex").rows.values()
-    return row.says
+    return row
 
 
 def written(project: Path, found: QueryPlan, index: Index | None = None) -> Path:
@@ -86,7 +86,7 @@ def test_page_has_the_goal_the_results_and_file_digests(project: Path) -> None:
     assert "````\nx = 1\ndef login(token):\n    ```\n````" in text
     assert text.count("src/auth.py:") == 1  # one heading per file
     ((name, row),) = knowledge.PAGES.listing(project / ".gistdex").rows.items()
-    assert (name, row.says["goal"], row.says["files"]) == (path.name, GOAL, ["src/auth.py"])
+    assert (name, row.goal, row.files) == (path.name, GOAL, ("src/auth.py",))
 
 
 def test_equal_plans_write_equal_pages(project: Path) -> None:
@@ -108,14 +108,14 @@ def test_failed_or_empty_plan_writes_no_page(project: Path) -> None:
 def test_page_is_replaced_only_by_a_better_or_fresher_one(project: Path) -> None:
     first = written(project, plan(GOAL, score=0.9))
     assert written(project, plan(GOAL, score=0.8)) == first
-    assert page_entry(project)["confidence"] == 0.9
+    assert page_entry(project).confidence == 0.9
     better = plan(GOAL, score=0.95)
     assert written(project, better) == first
-    assert page_entry(project)["planId"] == better.id
+    assert page_entry(project).plan_id == better.id
     (project / "src" / "auth.py").write_text("def login(): ...\n", encoding="utf-8")
     fresher = plan(GOAL, score=0.75)
     written(project, fresher)
-    assert page_entry(project)["planId"] == fresher.id
+    assert page_entry(project).plan_id == fresher.id
 
 
 def test_page_size_is_limited(project: Path) -> None:
@@ -296,6 +296,28 @@ def test_page_of_changed_files_is_marked_stale(project: Path, forest: Index, wha
     source.unlink() if what == "gone" else source.write_text("def login(): ...\n", encoding="utf-8")
     forest.complete(words_only=True)
     assert tags() == [("knowledge", "stale")]
+
+
+@pytest.mark.covers("rule.knowledge.partial")
+def test_page_of_a_partial_plan_is_marked_where_it_is_read(project: Path, forest: Index) -> None:
+    written(project, plan(GOAL, score=0.5), forest)
+    hits = search(forest.store, GOAL, None, top_k=1, own=True)
+    text = hits_text([(hit, hit.chunk) for hit in hits])
+    assert "[page of a query plan: knowledge, partial]" in text
+    (project / "src" / "auth.py").unlink()
+    forest.complete(words_only=True)
+    hits = search(forest.store, GOAL, None, top_k=1, own=True)
+    text = hits_text([(hit, hit.chunk) for hit in hits])
+    assert text.count("[page of a query plan: knowledge, stale, partial]") == 1
+
+
+def test_page_of_a_plan_that_fails_later_is_removed(project: Path) -> None:
+    found = plan(GOAL, score=0.5)
+    path = written(project, found)
+    assert knowledge.remove(project / ".gistdex", plan(GOAL)) is None  # another plan's
+    assert knowledge.remove(project / ".gistdex", found) == path
+    assert not path.exists()
+    assert knowledge.PAGES.listing(project / ".gistdex").rows == {}
 
 
 def test_pages_in_a_moved_folder_are_indexed(project: Path) -> None:

@@ -1,14 +1,13 @@
 """Check that each preset finds its subject in source and nothing in prose."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from code_intel.errors import ConfigError, UsageError
-from code_intel.planning.evaluation import evaluate
+from code_intel.errors import UsageError
+from code_intel.planning.expectations import ExpectedResults, Preset
 from code_intel.planning.patterns import all_compiled
-from code_intel.planning.presets import PRESETS, Preset, chosen, known, read
-from code_intel.planning.records import Expected, Result, Strategy
+from code_intel.planning.presets import chosen, known, of_plan, shipped
+from code_intel.planning.records import Strategy
+from kept_plans import iteration, plan
 
 FOUND: dict[str, dict[str, str]] = {
     "definition": {
@@ -121,11 +120,15 @@ Prices stay in a cache for a day and are fetched in a batch. Verify who you are 
 カートには商品と価格が入る。設定は画面から変えられる。失敗したときは、理由が言葉で示される。
 テストは手で行い、結果を記録する。データは毎晩まとめて保存され、権限のある人だけが見られる。
 """
-BY_NAME = {preset.name: preset for preset in PRESETS}
+BY_NAME = shipped()
 
 
 def finds(preset: Preset, text: str) -> bool:
-    return any(pattern.found(text) for pattern in all_compiled(preset.patterns))
+    return any(pattern.found(text) for pattern in all_compiled(patterns_of(preset)))
+
+
+def patterns_of(preset: Preset) -> tuple[str, ...]:
+    return tuple(preset.expectedResults.contentPatterns)
 
 
 def test_every_preset_has_samples() -> None:
@@ -148,107 +151,41 @@ def test_a_preset_finds_nothing_in_prose(name: str) -> None:
 
 
 def test_presets_respect_the_limits_of_a_plan() -> None:
-    for preset in PRESETS:
-        assert len(all_compiled(preset.patterns)) == len(preset.patterns)
+    for preset in BY_NAME.values():
+        assert len(all_compiled(patterns_of(preset))) == 1
         assert preset.about
-        assert preset.ja
-        assert preset.strategy is None or len(preset.strategy.rules) <= 10
-    assert len(BY_NAME) == len(PRESETS)
-
-
-@pytest.mark.parametrize("preset", PRESETS, ids=[each.name for each in PRESETS])
-def test_results_of_the_right_kind_without_the_goal_are_insufficient(
-    preset: Preset,
-) -> None:
-    text = " ".join((*preset.keywords, "\n", FOUND[preset.name]["python"]))
-    results = [Result(f"{at}.py", text, 0.85) for at in range(5)]
-    expected = Expected(preset.expects(("qqqzzz",)), preset.patterns)
-    assert preset.confidence is not None
-    assert evaluate(results, expected).score < preset.confidence
+        assert preset.aboutJa
+        assert [*preset.unknown_keys()] == []
 
 
 def test_keywords_of_a_preset_are_added_to_those_of_the_goal() -> None:
-    preset = Preset("mine", "", keywords=("test", "Cart"))
+    preset = Preset(expectedResults=ExpectedResults(keywords=["test", "Cart", "TEST"]))
     assert preset.expects(("cart", "total")) == ("cart", "total", "test")
     assert preset.expects(()) == ("test", "Cart")
+    assert preset.expects(("Cart", "cart")) == ("Cart", "cart", "test")
 
 
 def test_project_preset_overrides_a_shipped_one() -> None:
-    own = read(
-        "tests",
-        {
-            "about": "Our own.",
-            "expectedResults": {
-                "keywords": ["spec"],
-                "contentPatterns": ["^feature "],
-                "minMatches": 4,
-                "confidence": 0.5,
-            },
-            "strategy": {
-                "initialMode": "broad",
-                "refinementMethod": "keywords",
-                "expansionRules": ["search in spec"],
-            },
-            "evaluationMode": "strict",
-        },
-    )
-    assert own == Preset(
-        "tests",
-        "Our own.",
-        keywords=("spec",),
-        patterns=("^feature ",),
-        min_matches=4,
-        confidence=0.5,
-        mode="strict",
-        strategy=Strategy("broad", "keywords", ("search in spec",)),
-    )
+    own = Preset(about="Our own.")
     assert chosen("tests", {"tests": own}) is own
     assert chosen("tests", {}) is BY_NAME["tests"]
     assert list(known({"ours": own}))[-1] == "ours"
-    assert read("empty", {}) == Preset("empty", "")
 
 
 def test_unknown_preset_is_an_error_that_lists_presets() -> None:
     with pytest.raises(UsageError, match="'testz'") as refused:
-        chosen("testz", {"ours": Preset("ours", "")})
+        chosen("testz", {"ours": Preset()})
     assert refused.value.details == {"field": "preset"}
     assert "tests, " in refused.value.hint
     assert "ours" in refused.value.hint
 
 
-@pytest.mark.parametrize(
-    ("value", "field"),
-    [
-        ([], "presets.mine"),
-        ({"abuot": "x"}, "presets.mine.abuot"),
-        ({"about": 1}, "presets.mine.about"),
-        ({"expectedResults": {"minMatches": 99}}, "presets.mine.expectedResults.minMatches"),
-        ({"expectedResults": {"confidence": "0.5"}}, "presets.mine.expectedResults.confidence"),
-        ({"expectedResults": {"keywords": [""]}}, "presets.mine.expectedResults.keywords.0"),
-        (
-            {"expectedResults": {"contentPatterns": ["x" * 501]}},
-            "presets.mine.expectedResults.contentPatterns[0]",
-        ),
-        ({"strategy": {"initialMode": "wide"}}, "presets.mine.strategy.initialMode"),
-        ({"strategy": {"expansionRules": ["x"] * 11}}, "presets.mine.strategy.expansionRules"),
-        ({"evaluationMode": "lax"}, "presets.mine.evaluationMode"),
-        (
-            {"expectedResults": {"contentPatterns": ["ok", "(unclosed"]}},
-            "presets.mine.expectedResults.contentPatterns[1]",
-        ),
-    ],
-)
-def test_invalid_preset_is_named_by_its_field(value: object, field: str) -> None:
-    with pytest.raises(ConfigError) as refused:
-        read("mine", value)
-    assert refused.value.details["field"] == field
-    assert field in refused.value.message
-
-
-@given(st.text(max_size=80))
-def test_preset_name_is_short_and_printable(name: str) -> None:
-    if name and len(name) <= 64 and name.isprintable():
-        assert read(name, {}).name == name
-    else:
-        with pytest.raises(ConfigError):
-            read(name, {})
+def test_plan_is_a_preset_of_what_worked() -> None:
+    first = iteration(1, "login", 0.4)
+    best = iteration(2, "AuthService.login", 0.9)
+    taught = of_plan(plan(iterations=(first, best), strategy=Strategy("broad"), mode="strict"))
+    assert taught.initialQueries == ["AuthService.login"]
+    assert taught.expectedResults.keywords == ["login"]  # `token` is in no result
+    assert (taught.strategy.initialMode, taught.evaluationMode) == ("broad", "strict")
+    failed = of_plan(plan(iterations=()))
+    assert (failed.initialQueries, failed.expectedResults.keywords) == ([], [])

@@ -84,6 +84,16 @@ def test_text_for_people_is_not_flagged(text: str) -> None:
     assert not is_instruction(text)
 
 
+PROMPT_FILES = {
+    ".claude/commands/obey.md": (
+        f"---\ndescription: '{ORDER}'\n---\n{ORDER} !`{ORDER}` @{CANARY}/a\n"
+    ),
+    f".claude/commands/{ORDER}.md": "",
+    f".gemini/commands/{ORDER}/x.toml": f"{CANARY} = ",
+}
+"""Prompt files of other clients."""
+
+
 @pytest.fixture
 def hostile(shop: Path) -> Path:
     """Add instructions to source, file names, documents and agreements of every state."""
@@ -106,6 +116,9 @@ def hostile(shop: Path) -> Path:
         (shop / name).write_text(text, encoding="utf-8")
     written(shop, document({**COMMAND, "description": ORDER, "usage": ORDER}, *[UNKNOWN] * 2))
     prompted(shop, COMMAND, f"{ORDER} {{uv-{CANARY}}}\n")
+    for name, text in PROMPT_FILES.items():
+        (shop / name).parent.mkdir(parents=True, exist_ok=True)
+        (shop / name).write_text(text, encoding="utf-8")
     git(shop, "add", "-A")
     git(shop, "commit", "-qm", ORDER)
     for service in open_project(settings_of(shop)):
@@ -179,10 +192,12 @@ _CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("submit_semantic", {"hypotheses": ["login is it"], "devrag_reason": "other"}),
     ("submit_verification", {"verified": [{"hypothesis": "login is it", "status": "rejected"}]}),
     ("check_write_target", {"file_path": "src/other.py"}),
+    ("command_list", {}),
     ("command_search", {"query": "delete the repository", "queries": [ORDER]}),
     ("command_describe", COMMAND),
     ("command_describe", COMMAND | {"c3": f"no-{CANARY}"}),
     ("command_execute", COMMAND),
+    ("command_execute", {"c1": "claude", "c2": "commands", "c3": "obey"}),
     ("command_reload", {}),
     ("get_session_status", {}),
     ("list_agreements", {}),
@@ -223,7 +238,8 @@ async def test_instructions_from_files_appear_only_in_data(hostile: Path) -> Non
                     call, tool.removeprefix("command_"), arguments
                 )
     expected = {"search_smart", "search_map", "search_text", "find_definitions", "find_references",
-                "list_agreements", "search", "list_documents", "describe", "execute"}  # fmt: skip
+                "list_agreements", "search", "list_documents", "list", "describe",
+                "execute"}  # fmt: skip
     assert expected <= with_canary
 
 

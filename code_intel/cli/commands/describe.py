@@ -38,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
 def _description_lines(row: Mapping[str, Any]) -> Iterator[str]:
     yield f"{row['c1']} {row['c2']} {row['c3']}"
     yield from _paragraph(row["description"])
+    if "origin" in row:
+        yield from _paragraph(f"Prompt file: {row['file']} (origin {row['origin']})")
     if row.get("usage"):
         yield from _paragraph(f"Usage: {row['usage']}")
     options = row.get("options", {})

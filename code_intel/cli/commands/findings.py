@@ -10,6 +10,7 @@ from code_intel.registry import place, prompts, runners
 from code_intel.registry.bm25 import first_of_each
 from code_intel.registry.loading import LoadedRegistry, Registries
 from code_intel.registry.options import OptionRequest
+from code_intel.registry.sources.discovery import folders
 
 MAX_NAMED = 3
 """Number of commands without a prompt that are named; the others are counted."""
@@ -18,7 +19,8 @@ NO_PROMPT = "Write the prompts as described in docs/command-registry.md, or inst
 
 def registry_findings(settings: Settings) -> list[IndexFinding]:
     """Return the findings about a project's registries, if it has any."""
-    return list(_findings(settings)) if place.has_registry(settings.root) else []
+    has_commands = place.has_registry(settings.root) or folders(settings.root)
+    return list(_findings(settings)) if has_commands else []
 
 
 def _findings(settings: Settings) -> Iterator[IndexFinding]:
@@ -39,8 +41,13 @@ def _findings(settings: Settings) -> Iterator[IndexFinding]:
         yield from (IndexFinding("warning", note) for note in notes)
         if runner == runners.PROMPTS:
             yield from _missing_prompts(loaded)
-        count = len(loaded.registry.commands)
-        yield IndexFinding("info", f"{counted(count, 'command')} of {agent}; {_runs(runner)}.")
+        count = sum(not one.origin for one in loaded.registry.commands)
+        if count or not loaded.registry.folders:
+            yield IndexFinding("info", f"{counted(count, 'command')} of {agent}; {_runs(runner)}.")
+        if loaded.registry.folders:
+            prompts_there = counted(len(loaded.registry.commands) - count, "prompt file")
+            where = ", ".join(loaded.registry.folders)
+            yield IndexFinding("info", f"{prompts_there} in {where}, offered as commands.")
 
 
 def _runs(runner: str) -> str:
@@ -54,7 +61,8 @@ def _missing_prompts(loaded: LoadedRegistry) -> Iterator[IndexFinding]:
     names = [
         each.name
         for each in first_of_each(loaded.registry.commands)
-        if not any((folder / name).is_file() for name in prompts.places(each, OptionRequest()))
+        if not each.origin
+        and not any((folder / name).is_file() for name in prompts.places(each, OptionRequest()))
     ]
     if names:
         more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""

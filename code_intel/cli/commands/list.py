@@ -3,8 +3,8 @@
 C1, C1 C2 or C1 C2 C3 restricts the list. Exits with 1 if no command exists, with 2 if a registry
 cannot be used.
 
---json: `registries` {agent, path, version, description, commandCount, commands, notes} or {agent,
-error, path, details}.
+--json: `registries` {agent, path, folders, version, description, commandCount, commands, notes} or
+{agent, error, path, details}.
 """
 
 import argparse
@@ -16,9 +16,7 @@ from code_intel.cli.columns import cut
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import RegistryError, UsageError
-from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import counted, visible
-from code_intel.registry.records import Command, CommandKey
 
 if TYPE_CHECKING:  # imported when the subcommand runs
     from code_intel.registry.loading import Registries
@@ -63,6 +61,8 @@ def _registry_data(
     root: Path, registries: "Registries", agent: str, name: Sequence[str]
 ) -> dict[str, Any]:
     from code_intel.registry import place
+    from code_intel.tools.commands.command_list import has_name
+    from code_intel.tools.commands.command_search import command_data
 
     try:
         registry = registries.of(agent).registry
@@ -72,22 +72,13 @@ def _registry_data(
     return {
         "agent": agent,
         "path": path,
+        "folders": [*registry.folders],
         "version": registry.version,
         "description": registry.description,
         "commandCount": len(registry.commands),
-        "commands": [_command_data(one) for one in registry.commands if _has_name(one.key, name)],
+        "commands": [command_data(one) for one in registry.commands if has_name(one.key, name)],
         "notes": list(registry.notes),
     }
-
-
-def _command_data(command: Command) -> dict[str, str]:
-    # Mask before cutting, because half a secret is not recognised.
-    names = {"c1": command.c1, "c2": command.c2, "c3": command.c3}
-    return names | {"description": masked(command.description)}
-
-
-def _has_name(key: CommandKey, name: Sequence[str]) -> bool:
-    return list(key[1 : 1 + len(name)]) == list(name)
 
 
 def _lines(row: dict[str, Any]) -> Iterator[str]:
@@ -95,10 +86,12 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
         yield f"{row['agent']}: {row['path']}: {row['details']}"
         yield f"  {row['hint']}"
         return
-    yield f"{row['agent']}: {counted(row['commandCount'], 'command')} in {row['path']}"
+    places = ", ".join(dict.fromkeys((row["path"], *row["folders"])))
+    yield f"{row['agent']}: {counted(row['commandCount'], 'command')} in {places}"
     for each in row["commands"]:
         name = f"{each['c1']} {each['c2']} {each['c3']}"
+        origin = f" (origin {each['origin']})" if "origin" in each else ""
         one_line = " ".join(visible(each["description"]).split())
-        columns = _COLUMNS - max(len(name), _NAME_COLUMNS)
-        yield f"  {name:<{_NAME_COLUMNS}}  {cut(one_line, columns)}"
+        columns = _COLUMNS - max(len(name), _NAME_COLUMNS) - len(origin)
+        yield f"  {name:<{_NAME_COLUMNS}}  {cut(one_line, columns)}{origin}"
     yield from (f"  Note: {visible(note)}" for note in row["notes"])

@@ -56,8 +56,9 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
     from code_intel.registry.meaning import PENDING
 
     for row in data["results"]:
+        origin = f" (origin {row['origin']})" if "origin" in row else ""
         mark = "  (unlikely)" if "unlikely" in row else ""
-        yield f"{row['score']:.2f}  {row['c1']} {row['c2']} {row['c3']}{mark}"
+        yield f"{row['score']:.2f}  {row['c1']} {row['c2']} {row['c3']}{origin}{mark}"
         description = " ".join(visible(row["description"]).split())
         yield from (f"      {line}" for line in wrapped(description, _COLUMNS - 6, limit=3))
     if not data["results"] or "listed" in data:

@@ -1,4 +1,4 @@
-"""Remove plans, cached answers and knowledge pages: all of them, or only some kinds.
+"""Remove plans and knowledge pages: all of them, or only one kind.
 
 Damaged files are removed too; config.json is kept. Removed pages are removed from the index.
 
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         choices=[*PLAN_FILE_KINDS, "all"],
         default="all",
-        help="plans, queries (cached answers) or knowledge (pages); default: all",
+        help="plans or knowledge (pages); default: all",
     )
     add_removal_options(parser)
 

@@ -1,9 +1,9 @@
-"""List plans, the most recently used first: time, status, score, number of uses and goal.
+"""List plans, the most recently used first: time of last use, status, score and goal.
 
 Exits with 1 if none exist.
 
---json: `plans` {planId, goal, status, confidence, iterations, queries, created, used, hits,
-stopReason, source, structuredKnowledgePath, bytes}, `damaged` {file: reason}, `truncated`.
+--json: `plans` {planId, goal, status, confidence, iterations, queries, created, used, stopReason,
+source, structuredKnowledgePath, bytes}, `damaged` {file: reason}, `truncated`.
 """
 
 import argparse
@@ -16,10 +16,12 @@ from code_intel.cli.plans.plan_files import SHORT
 from code_intel.cli.project import add_project, project_of
 from code_intel.planning import keeping, place
 from code_intel.planning.keeping import PlanEntry
+from code_intel.planning.stored import as_json
 from code_intel.session.story import plain
 
 MAX_PLANS_SHOWN = 20
 _GOAL_COLUMNS = 60
+_INTERNAL = frozenset({"changed", "revision", "key"})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the list; return 1 if it is empty."""
     root = place.root_of(project_of(args))
-    entries, damaged = keeping.entries(root), keeping.damage(root)
+    entries, damaged = keeping.entries(root), keeping.PLANS.listing(root).damaged
     listed = entries if args.all else entries[:MAX_PLANS_SHOWN]
     lines = [_line(entry) for entry in listed] or [
         "There are no plans yet. `code-intel plan GOAL` creates one."
@@ -51,26 +53,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _data(entry: PlanEntry) -> dict[str, Any]:
-    return {
-        "planId": entry.id,
-        "goal": entry.goal,
-        "status": entry.status,
-        "confidence": round(entry.score, 6),
-        "iterations": entry.iterations,
-        "queries": list(entry.queries),
-        "created": entry.created,
-        "used": entry.used,
-        "hits": entry.hits,
-        "stopReason": entry.stop,
-        "source": entry.source,
-        "structuredKnowledgePath": entry.knowledge,
-        "bytes": entry.bytes,
-    }
+    shown = {**as_json(entry), "confidence": round(entry.score, 6), "used": entry.used}
+    return {name: value for name, value in shown.items() if name not in _INTERNAL}
 
 
 def _line(entry: PlanEntry) -> str:
     used = datetime.fromisoformat(entry.used).astimezone()
-    reuses = f"×{entry.hits}" if entry.hits else ""
-    status = f"{entry.status:<8}{entry.score:.2f}  {reuses:<5}"
+    status = f"{entry.status:<8}{entry.score:.2f}  "
     goal = cut(plain(entry.goal), _GOAL_COLUMNS)
     return f"{entry.id[:SHORT]}  {used:%Y-%m-%d %H:%M}  {status}{goal}"

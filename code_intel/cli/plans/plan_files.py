@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from code_intel.cli.id_prefix import IdKind, resolve_prefix
 from code_intel.cli.output import emit
@@ -15,11 +15,10 @@ from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
 from code_intel.planning import place
 from code_intel.planning.catalog import Catalog
-from code_intel.planning.keeping import PLANS, PlanEntry, damage, entries
+from code_intel.planning.keeping import PLANS, PlanEntry, entries
 from code_intel.planning.knowledge import PAGES
-from code_intel.planning.queries import QUERIES
 
-PLAN_FILE_KINDS: Mapping[str, Catalog] = {each.kind: each for each in (PLANS, QUERIES, PAGES)}
+PLAN_FILE_KINDS: Mapping[str, Catalog[Any]] = {"plans": PLANS, "knowledge": PAGES}
 SHORT = 8
 """Number of digits of an id that are shown."""
 PLAN = IdKind("plan", "See `code-intel plans list`.", "`code-intel plan GOAL` creates one.")
@@ -111,6 +110,8 @@ def resolve_plan(root: Path, text: str) -> str:
     if prefix == "last":
         matches = [entry.id for entry in plans[:1]]
     else:
-        ids = [entry.id for entry in plans] + [name.removesuffix(".json") for name in damage(root)]
+        ids = [entry.id for entry in plans] + [
+            name.removesuffix(".json") for name in PLANS.listing(root).damaged
+        ]
         matches = [one for one in ids if prefix and one.startswith(prefix)]
     return resolve_prefix(matches, text, PLAN, any_exist=bool(plans))

@@ -1,4 +1,4 @@
-"""Remove plans, cached answers and knowledge pages that are old or above the limits.
+"""Remove plans and knowledge pages that are old or above the limits.
 
 `.gistdex/config.json` sets the limits; the least recently used files are removed first. Without
 them, later plans take longer; nothing else depends on them. The index forgets removed pages.
@@ -7,7 +7,7 @@ them, later plans take longer; nothing else depends on them. The index forgets r
 """
 
 import argparse
-from datetime import UTC, datetime, timedelta
+import time
 from pathlib import Path
 
 from code_intel.cli.plans.plan_files import (
@@ -20,7 +20,7 @@ from code_intel.cli.project import project_of
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted
 from code_intel.planning import place, settings
-from code_intel.planning.catalog import CatalogRow, beyond
+from code_intel.planning.catalog import DAY_NS, beyond
 
 MAX_DAYS = 100_000
 
@@ -55,11 +55,10 @@ def _candidates(root: Path, days: int | None) -> list[Removal]:
     removals: list[Removal] = []
     for kind, catalog in PLAN_FILE_KINDS.items():
         rows = catalog.listing(root).rows
-        running = catalog.spared(rows)
+        running = {name for name, row in rows.items() if catalog.in_use(row)}
         if days is not None:
-            cutoff = datetime.now(UTC) - timedelta(days=days)
-            unused = [name for name, row in rows.items() if _last_use(row) <= cutoff]
-            old = [name for name in unused if name not in running]
+            cutoff = time.time_ns() - days * DAY_NS
+            old = [n for n, row in rows.items() if row.used_ns <= cutoff and n not in running]
             removals += [
                 Removal(kind, name, f"not used for {counted(days, 'day')}", rows.pop(name).bytes)
                 for name in old
@@ -69,7 +68,3 @@ def _candidates(root: Path, days: int | None) -> list[Removal]:
             for name in beyond(rows, *own_settings.most(kind), running)
         ]
     return removals
-
-
-def _last_use(row: CatalogRow) -> datetime:
-    return datetime.fromisoformat(row.used).astimezone(UTC)

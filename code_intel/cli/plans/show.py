@@ -1,23 +1,28 @@
 """Show a plan: its expectations, each query with its six metrics, and the results.
 
---json prints the stored plan (docs/plans.md) with `savedAt`.
+`--plot` draws the confidence and the metrics of each query as bars, with the files that it added
+to the results.
+
+--json prints the stored plan (docs/plans.md) with `savedAt`, and `added` in each iteration: the
+files of the final results that it was the first to find.
 """
 
 import argparse
 import json
 from collections.abc import Iterator
 
-from code_intel.cli.columns import wrapped
+from code_intel.cli.columns import cut, wrapped
 from code_intel.cli.output import emit
 from code_intel.cli.plans.plan_files import resolve_plan
 from code_intel.cli.project import add_project, project_of, terminal_of
 from code_intel.foundation.text import counted
-from code_intel.planning import keeping, outcome, place
+from code_intel.planning import keeping, outcome, place, progress
 from code_intel.planning.records import Expected, Iteration, QueryPlan, Result
 from code_intel.session.story import plain
 from code_intel.tools.wire.reader import file_name, in_terminal
 
 MAX_RESULTS_SHOWN = 10
+CONFIDENCE_CELLS, METRIC_CELLS = 40, 4
 _COLUMNS = 96
 METRICS = ("keywords", "patterns", "meaning", "coverage", "precision", "recall")
 """The names of the six metrics, in the order of `records.Metrics`."""
@@ -29,6 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help=f"show all results (default: {MAX_RESULTS_SHOWN})"
     )
+    parser.add_argument(
+        "--plot", action="store_true", help="draw confidence and metrics, and what each query added"
+    )
     add_project(parser)
 
 
@@ -39,15 +47,18 @@ def run(args: argparse.Namespace) -> int:
     plan = keeping.load(root, resolve_plan(root, args.id))
     saved = str(root / place.PLANS / f"{plan.id}.json")
     data = {**json.loads(keeping.rendered(plan)), "savedAt": saved}
+    for row, files in zip(data["iterations"], progress.added(plan), strict=True):
+        row["added"] = list(files)
     with in_terminal(terminal_of(settings, {})):
-        lines = [*_lines(plan, show_all=args.all), f"Saved as {saved}"]
+        drawn = _plot(plan) if args.plot else _lines(plan, show_all=args.all)
+        lines = [*drawn, f"Saved as {saved}"]
     emit(args, data, "\n".join(lines))
     return 0
 
 
 def _lines(plan: QueryPlan, *, show_all: bool) -> Iterator[str]:
     yield from wrapped(plain(plan.goal), _COLUMNS)
-    best = outcome.score(plan)
+    best = outcome.confidence(plan)
     seconds = plan.milliseconds / 1000
     yield f"{plan.id}: {outcome.status(plan)}, {best:.2f}, {seconds:.1f} s, {plan.stop}"
     yield from expectations(plan)
@@ -63,6 +74,30 @@ def _lines(plan: QueryPlan, *, show_all: bool) -> Iterator[str]:
     yield from (f"Note: {plain(note)}" for note in notes)
     if plan.knowledge:
         yield f"Summary in {plain(plan.knowledge)}"
+
+
+def _plot(plan: QueryPlan) -> Iterator[str]:
+    """Yield the course of a plan as bars of plain characters, two or three lines a query."""
+    yield from wrapped(plain(plan.goal), _COLUMNS)
+    wanted = plan.expected.confidence
+    yield f"{outcome.status(plan)}, {outcome.confidence(plan):.2f}, | = requested {wanted:.2f}"
+    for each, files in zip(plan.iterations, progress.added(plan), strict=True):
+        confidence = each.evaluation.confidence
+        bar = _bar(confidence, CONFIDENCE_CELLS, wanted)
+        yield cut(f"{each.number:>2} {bar} {confidence:.2f}  {plain(each.query)}", _COLUMNS)
+        named = zip(METRICS, each.evaluation.metrics, strict=True)
+        metrics = (f"{name} {_bar(value, METRIC_CELLS)}" for name, value in named)
+        yield f"   score {each.evaluation.score:.2f}: {' '.join(metrics)}"
+        if files:
+            yield cut(f"   + {len(files)}: {', '.join(map(plain, files))}", _COLUMNS)
+
+
+def _bar(share: float, cells: int, mark: float | None = None) -> str:
+    """Return a share as a bar of `#` and `.`, with `|` after the cells of a mark."""
+    full = round(share * cells)
+    bar = "#" * full + "." * (cells - full)
+    at = cells if mark is None else round(mark * cells)
+    return bar if mark is None else f"{bar[:at]}|{bar[at:]}"
 
 
 def expectations(plan: QueryPlan) -> Iterator[str]:
@@ -84,7 +119,7 @@ def _iteration_lines(each: Iteration) -> Iterator[str]:
     outcome_text = (
         f"{counted(len(each.results), 'result')}, {each.milliseconds:.0f} ms{cached_note}"
     )
-    yield f"{each.number}. {each.evaluation.score:.2f}  “{plain(each.query)}”: {outcome_text}"
+    yield f"{each.number}. {each.evaluation.confidence:.2f}  “{plain(each.query)}”: {outcome_text}"
     if each.error:
         yield f"     {plain(each.error)}"
         return

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import NotFoundError
 from code_intel.foundation.redaction import masked
 from code_intel.index.cancellation import run_read
@@ -124,6 +125,8 @@ async def commands_of(
 def _data(command: Command) -> dict[str, Any]:
     """Return a command in seed 001's format, with its variables; omit what the registry omits."""
     data = command_data(command)
+    if command.file:
+        data["file"] = encodable(command.file)
     if command.usage is not None:
         data["usage"] = masked(command.usage)
     if (options := command.options) is not None:

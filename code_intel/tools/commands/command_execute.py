@@ -134,6 +134,8 @@ def data_of(command: Command, done: ExecutionResult) -> dict[str, Any]:
     """Return the data of an execution, with the whole prompt."""
     data = {**command.key._asdict(), "runner": done.runner, "prompt": done.prompt}
     data["truncated"] = done.truncated
+    if command.origin:
+        data["origin"] = command.origin
     if done.notes:
         data["notes"] = list(done.notes)
     return data | flags_of(done.prompt)

@@ -1,5 +1,6 @@
 """Implement the tools `reload` of the command server and `command_reload` of the gateway."""
 
+from collections import Counter
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -47,8 +48,11 @@ async def command_reload(
 
 
 async def _reloaded(context: CommandContext, agent: str) -> Answer:
-    data = await run_read(_all if agent == ALL_AGENTS else _one, context, agent)
+    origins: Counter[str] = Counter()
+    data = await run_read(_all if agent == ALL_AGENTS else _one, context, agent, origins)
     notes = data.pop("warnings")
+    if origins:
+        data["origins"] = dict(origins)
     if len(notes) > MAX_WARNINGS:
         notes[MAX_WARNINGS:] = [f"{len(notes) - MAX_WARNINGS:,} more warnings"]
     if notes:
@@ -56,19 +60,20 @@ async def _reloaded(context: CommandContext, agent: str) -> Answer:
     return Answer(data, as_json(data), is_exact=True)
 
 
-def _one(context: CommandContext, agent: str) -> dict[str, Any]:
-    """Reload one registry.
+def _one(context: CommandContext, agent: str, origins: Counter[str]) -> dict[str, Any]:
+    """Reload one registry, and count the prompt files of clients.
 
     Raises:
         RegistryError: It cannot be used.
     """
     loaded = context.registries.reload(agent)
     count = len(loaded.registry.commands)
+    origins.update(_origins(loaded))
     return {"success": True, "agent": agent, "commandCount": count, "warnings": _notes(loaded)}
 
 
-def _all(context: CommandContext, agent: str) -> dict[str, Any]:
-    """Reload each registry; report those that cannot be used first.
+def _all(context: CommandContext, agent: str, origins: Counter[str]) -> dict[str, Any]:
+    """Reload each registry; report those that cannot be used first. Count as `_one`.
 
     Raises:
         RegistryError: The config cannot be used.
@@ -86,6 +91,7 @@ def _all(context: CommandContext, agent: str) -> dict[str, Any]:
         count = len(loaded.registry.commands)
         good.append({"agent": name, "path": path, "commandCount": count})
         notes += _notes(loaded)
+        origins.update(_origins(loaded))
     shown = within([*bad, *good], MAX_REGISTRY_TOKENS)
     if missing := len(bad) + len(good) - len(shown):
         notes.insert(0, f"{counted(missing, 'registry', 'registries')} more, of all that were read")
@@ -97,6 +103,10 @@ def _all(context: CommandContext, agent: str) -> dict[str, Any]:
         "registries": shown,
         "warnings": notes,
     }
+
+
+def _origins(loaded: LoadedRegistry) -> list[str]:
+    return [one.origin for one in loaded.registry.commands if one.origin]
 
 
 def _notes(loaded: LoadedRegistry) -> list[str]:

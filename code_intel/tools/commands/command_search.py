@@ -30,6 +30,8 @@ DESCRIPTIONS_CUT = "Descriptions are cut. describe shows all of one."
 NOTHING_LIKELY = "No command is likely. The registry has {}{}:"
 MAX_LISTED = 100
 """Commands that are listed if none is likely."""
+REMARK_TOKENS = 100
+"""Tokens for the sentences about a search."""
 LISTED_CHARS = 100
 """Characters of a line of this list."""
 
@@ -113,7 +115,10 @@ def _answer(
     agent: str, queries: Sequence[str], found: CommandMatches, commands: Sequence[Command]
 ) -> Answer:
     """Return seed 001's list as text, and the same list with further fields as data."""
-    rows, cut = _fitting([_row(match, several=len(queries) > 1) for match in found.results])
+    is_nothing_likely = all(match.is_unlikely for match in found.results)
+    full = [_row(match, several=len(queries) > 1) for match in found.results]
+    rows, cut = _fitting(full, MAX_SEARCH_TOKENS // (2 if is_nothing_likely else 1))
+    text = as_json(rows)
     data: dict[str, Any] = {
         "agent": agent,
         "count": len(rows),
@@ -122,18 +127,14 @@ def _answer(
         **({"truncated": True, "warnings": [DESCRIPTIONS_CUT]} if cut else {}),
     }
     remarks = [reason.removeprefix("embedding: ") for reason in found.degraded]
-    if rows and all(match.is_unlikely for match in found.results):
-        data["listed"] = listed = _listed(commands)
+    if rows and is_nothing_likely:
+        lines = [_line(command) for command in commands[:MAX_LISTED]]
+        listed = within(lines, MAX_SEARCH_TOKENS - tokens(text) - REMARK_TOKENS)
+        data["listed"] = listed
         part = "" if len(listed) == len(commands) else f"; the first {len(listed)}"
         said = NOTHING_LIKELY.format(counted(len(commands), "command"), part)
         remarks = ["\n".join((said, *listed)), *remarks]
-    return Answer(data, as_json(rows), is_exact=True, remark="\n".join(remarks))
-
-
-def _listed(commands: Sequence[Command]) -> list[str]:
-    """Return the first commands of a registry, one line each, within the budget of a search."""
-    lines = [_line(command) for command in commands[:MAX_LISTED]]
-    return within(lines, MAX_SEARCH_TOKENS)
+    return Answer(data, text, is_exact=True, remark="\n".join(remarks))
 
 
 def _line(command: Command) -> str:
@@ -155,23 +156,24 @@ def _row(one: CommandFinding, *, several: bool) -> dict[str, Any]:
     return row | flags_of(one.command.description, one.command.name)
 
 
-def _fitting(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+def _fitting(rows: list[dict[str, Any]], budget: int) -> tuple[list[dict[str, Any]], bool]:
     """Return the rows with descriptions cut to fit an answer, and whether any was cut."""
     shown = rows
     for max_chars in DESCRIPTION_CHARS:
         shown = [row | {"description": head(row["description"], max_chars)} for row in rows]
-        if tokens(json.dumps(shown, ensure_ascii=False)) <= MAX_SEARCH_TOKENS:
+        if tokens(json.dumps(shown, ensure_ascii=False)) <= budget:
             break
     return shown, shown != rows
 
 
 def command_data(command: Command) -> dict[str, Any]:
-    """Return the identifiers and the description of a command, secrets masked.
+    """Return the identifiers, the description and the origin of a command, secrets masked.
 
     Mask before texts are cut, because a cut secret would not be recognized.
     """
     names = {"c1": command.c1, "c2": command.c2, "c3": command.c3}
-    return names | {"description": masked(command.description)}
+    origin = {"origin": command.origin} if command.origin else {}
+    return names | {"description": masked(command.description)} | origin
 
 
 def head(text: str, max_chars: int) -> str:

@@ -7,32 +7,20 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from code_intel.index.cancellation import run_read
-from code_intel.planning import keeping, learning, likeness, loop
-from code_intel.planning.learning import Template
+from code_intel.planning import keeping, loop
+from code_intel.planning.expectations import ExpectedResults, Queries, StrategyGiven
 from code_intel.planning.records import (
     ITERATIONS,
-    MAX_INITIAL_QUERIES,
     MAX_ITERATIONS,
     MAX_PLAN_SECONDS,
-    MAX_QUERY_CHARS,
     MIN_PLAN_SECONDS,
     SECONDS,
     Mode,
-    QueryPlan,
 )
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.plans import plan_answers
-from code_intel.tools.plans.plan_inputs import (
-    ExpectedResults,
-    PlanArguments,
-    StrategyGiven,
-    earlier_source,
-    either,
-    has_expectations,
-    unknown_key_warnings_of,
-)
+from code_intel.tools.plans.plan_inputs import earlier_source, either, plan_arguments
 from code_intel.tools.plans.plan_keeping import PlanStore, record_calls
 from code_intel.tools.plans.plan_sources import source_of
 from code_intel.tools.plans.plan_turns import locked_initial_plan
@@ -42,8 +30,6 @@ LOCK_SHARE = 0.5
 """Share of the time limit to wait for another call on the same plan."""
 LOOKUP_SHARE = 0.25
 """Share of the remaining time to look for an equal plan."""
-COMPARE_SHARE = 0.25
-"""Share of the remaining time to compare the goal with earlier plans."""
 EVALUATE_SHARE = 0.5
 """Share of the remaining time to evaluate earlier iterations again."""
 
@@ -53,13 +39,14 @@ async def gistdex_query_plan(
     goal: Annotated[
         str, Field(min_length=1, max_length=4000, description="What to find out, in any language.")
     ],
-    initialQueries: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]],
-        Field(max_length=MAX_INITIAL_QUERIES, description="Queries to try first, in order."),
-    ] = [],
+    initialQueries: Queries = [],
     maxIterations: Annotated[
         int | None,
-        Field(ge=1, le=MAX_ITERATIONS, description=f"Maximum queries; default {ITERATIONS}."),
+        Field(
+            ge=1,
+            le=MAX_ITERATIONS,
+            description=f"Maximum queries; default {ITERATIONS}, or all initialQueries.",
+        ),
     ] = None,
     evaluationMode: Annotated[
         Mode | None,
@@ -97,17 +84,23 @@ async def gistdex_query_plan(
         str, Field(max_length=100, description="Continue this plan; pass the same goal.")
     ] = "",
     preset: Annotated[
-        str, Field(max_length=100, description="A named set of expectations and strategy.")
+        str,
+        Field(
+            max_length=100,
+            description="A named set of expectations and strategy, or the planId of a plan that "
+            "worked.",
+        ),
     ] = "",
     session_id: SessionId = None,
 ) -> Answer:
-    """Search with several queries: describe good results, search, compare, and refine the query.
+    """Search once with a goal and the words that good results should contain, and compare.
 
-    Describe good results in expectedResults, for example with names that the code may use;
-    `finalResults` contains the best passages. To choose each query yourself, set maxIterations to 1
-    and call again with planId and initialQueries. Hits are hypotheses and do not change the phase.
+    Give such words in expectedResults, for example names that the code may use. `finalResults`
+    contains the best passages, `refinements` what to try next. To search again, call with planId
+    and initialQueries; results are merged. `confidence` is the chance that the first result is
+    right. Hits are hypotheses and do not change the phase.
     """
-    arguments = PlanArguments(
+    arguments = plan_arguments(
         goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset
     )
     session, handle = await context.read_session(session_id, TOOL_NAME)
@@ -116,56 +109,35 @@ async def gistdex_query_plan(
     async with locked_initial_plan(context, arguments, waits) as initial:
         root, own, before, plan = initial
         usual = own.defaults
-        end = began + either(timeoutSeconds, usual["timeoutSeconds"])
-        keeps = bool(either(saveIntermediateResults, usual["saveIntermediateResults"]))
+        end = began + either(timeoutSeconds, usual.timeoutSeconds)
+        keeps = bool(either(saveIntermediateResults, usual.saveIntermediateResults))
         store = PlanStore(context, root, own, intermediate=keeps)
         index, other = (provider, db) if provider or db or not before else earlier_source(before)
         async with source_of(context, session, index, other) as source:
             same = before is None or source.revision == before.revision
             plan = replace(plan, source=source.name, revision=source.revision if same else "")
-            equal_plan, offers = None, list[Template]()
+            kept = None
             if before is None:
                 plan = replace(plan, asked=keeping.key_of(plan))
-                equal_plan = await store.same(
-                    plan, source, (end - anyio.current_time()) * LOOKUP_SHARE
-                )
-                if equal_plan is None:
-                    plan, offers = await _taught(context, store, plan, arguments, end)
+                kept = await store.same(plan, source, (end - anyio.current_time()) * LOOKUP_SHARE)
             else:
                 if (index, other) == earlier_source(before):
                     plan = await store.held(plan, source)
-                plan = await loop.judged_anew(
-                    plan, before, (end - anyio.current_time()) * EVALUATE_SHARE
+                plan = await loop.evaluated_again(
+                    plan, (end - anyio.current_time()) * EVALUATE_SHARE
                 )
-            if equal_plan is not None:
-                plan = replace(equal_plan, id=plan.id, created=plan.created)
-            else:
+            if kept is None:
                 plan = await loop.run(
                     plan,
-                    store.cached(source),
-                    more=either(maxIterations, usual["maxIterations"]),
+                    store.cached(source, plan),
+                    more=either(maxIterations, max(usual.maxIterations, len(initialQueries))),
                     seconds=end - anyio.current_time(),
-                    likeness=likeness.measure(context.embedder)
-                    if plan.mode == "semantic"
-                    else None,
                     report=context.report,
                     keep=store.keep,
                 )
-            plan, saved = await store.finish(plan, source)
+                kept = await store.finish(plan, source.folder)
+            plan, saved = kept
             fresh = plan.iterations[len(before.iterations) if before else 0 :]
             answer, shown = plan_answers.answer(plan, source, saved)
             notes = await record_calls(context, handle, session, source, fresh, shown)
-    answer = plan_answers.offering(answer, offers)
-    return answer.noting(
-        *unknown_key_warnings_of(arguments), *own.warnings, *store.warnings, *notes
-    )
-
-
-async def _taught(
-    context: GatewayContext, store: PlanStore, plan: QueryPlan, arguments: PlanArguments, end: float
-) -> tuple[QueryPlan, list[Template]]:
-    """Start a new plan from similar earlier plans, unless comparing the goals takes too long."""
-    offers: list[Template] = []
-    with anyio.move_on_after((end - anyio.current_time()) * COMPARE_SHARE):
-        offers = await run_read(learning.similar, store.root, plan, context.embedder)
-    return learning.taught(plan, offers, expecting=not has_expectations(arguments)), offers
+    return answer.noting(*arguments.given.unknown_keys(), *own.warnings, *store.warnings, *notes)

@@ -1,74 +1,48 @@
 """Format a query plan as an answer: seed 003's fields, cut to the budget (docs/decisions/0014).
 
-Results of iterations have place and scores only; final results have as much text as fits. Many
-iterations are shown in less detail each. The answer names the plan's file, which has the rest.
+Results of iterations have place and scores only; final results have as much text as fits. The
+answer names the plan's file, which has the rest.
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from code_intel.foundation.text import counted, visible
 from code_intel.planning import outcome
 from code_intel.planning.evaluation import hundredths
-from code_intel.planning.learning import Template
-from code_intel.planning.records import Evaluation, Iteration, Metrics, QueryPlan, Result, Stop
-from code_intel.planning.stored import as_json
+from code_intel.planning.records import Evaluation, Iteration, QueryPlan, Result, Stop, by_name
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_sources import PlanSource, hit_of
-from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, fit, index_data, index_text, tokens
+from code_intel.tools.wire.answers import (
+    MAX_SEARCH_TOKENS,
+    bounded,
+    fit,
+    hits_text,
+    index_data,
+    index_text,
+    tokens,
+    within,
+)
 from code_intel.tools.wire.reader import advice
-from code_intel.tools.wire.suspicion import flags_of, note_of
+from code_intel.tools.wire.suspicion import flags_of
 
-TAB = "\t"
 RESULTS_NOTE = (
     "Results are hypotheses. Check what you rely on with find_definitions or find_references."
 )
 MAX_DATA_TOKENS = 9_500
 """Tokens of the data of an answer; leaves room for fields that every answer may have."""
-MAX_PLAN_LINE_CHARS = 90
+ITERATION_TOKENS = 4_000
+"""Tokens of the iterations in the data, the last ones."""
+MAX_ITERATION_RESULTS = 10
+MAX_CHARS, MAX_ITEMS = 400, 20
+"""Characters of a text of an iteration, and items of its lists."""
+MAX_LINE_CHARS = 90
 """Characters of a query in the text of an answer."""
-MAX_TEXT_RESULTS = 10
-"""Final results in the text of an answer."""
-FEEDBACK_TOKENS = 350
-ITERATION_TOKENS = 450
-RESULT_TOKENS = 850
-"""Tokens of feedback, iterations and final results in the text of an answer."""
-MAX_GOAL_CHARS_SHOWN = 200
-"""Characters of another plan's goal and query."""
-
-
-class DetailLevel(NamedTuple):
-    """How much detail an answer has.
-
-    Attributes:
-        iterations: Number of iterations, the last ones.
-        results: Results per iteration.
-        items: Items of each list of an iteration.
-        max_chars: Characters of a text.
-        final: Number of final results.
-        texts: Tokens of the final results' texts.
-    """
-
-    iterations: int
-    results: int
-    items: int
-    max_chars: int
-    final: int
-    texts: int
-
-
-LEVELS = (
-    DetailLevel(100, 50, 40, 4000, 50, MAX_SEARCH_TOKENS),
-    DetailLevel(100, 10, 40, 400, 50, MAX_SEARCH_TOKENS),
-    DetailLevel(60, 5, 20, 200, 50, 1500),
-    DetailLevel(40, 2, 10, 100, 30, 1000),
-    DetailLevel(20, 1, 5, 60, 20, 600),
-    DetailLevel(12, 0, 2, 40, 10, 300),
-)
-"""The levels in order; the first at which the answer fits is used."""
+MAX_FEEDBACK_CHARS = 250
+TEXT_TOKENS = 850
+"""Tokens of the final results in the text of an answer."""
+MAX_TEXT_RESULTS, MAX_TEXT_QUERIES = 5, 3
 
 STOPS: Mapping[Stop, str] = MappingProxyType(
     {
@@ -80,7 +54,7 @@ STOPS: Mapping[Stop, str] = MappingProxyType(
         "stopped": "The plan was interrupted; these are the results so far.",
     }
 )
-"""Why the plan made no further query."""
+"""Why the plan made no further query; `no_improvement` is in plans of earlier versions."""
 CONTINUE_HINT = "To continue, call again with planId and your own initialQueries."
 
 
@@ -88,52 +62,21 @@ def answer(
     plan: QueryPlan, source: PlanSource, saved: str
 ) -> tuple[Answer, dict[int, list[Result]]]:
     """Return the answer, and the results that it shows by the number of their iteration."""
-    level, *others = LEVELS
-    data = _data(plan, source, saved, level)
-    while others and tokens(json.dumps(data, ensure_ascii=False)) > MAX_DATA_TOKENS:
-        level = others.pop(0)
-        data = _data(plan, source, saved, level)
-    text = _text(plan, str(data["message"]), data["finalResults"]["data"])
-    shown = {each.number: list(each.results[: level.results]) for each in _last(plan, level)}
-    return Answer(data, text + index_text(source.index)), shown
-
-
-def offering(answer: Answer, templates: Sequence[Template]) -> Answer:
-    """Return the answer with similar earlier plans; the first one's query was tried."""
-    if not templates:
-        return answer
-    offers = [
-        {
-            "planId": each.id,
-            "goal": each.goal[:MAX_GOAL_CHARS_SHOWN],
-            "status": each.status,
-            "confidence": round(each.confidence, 6),
-            "query": each.query[:MAX_GOAL_CHARS_SHOWN],
-            "likeness": round(each.likeness, 4),
-            **flags_of(each.goal, each.query),
-        }
-        for each in templates
-    ]
-    text = f"A plan with a similar goal succeeded before: planId {templates[0].id}."
-    return Answer({**answer.data, "similarPlans": offers}, f"{answer.text}\n{text}")
-
-
-def _data(plan: QueryPlan, source: PlanSource, saved: str, level: DetailLevel) -> dict[str, Any]:
-    shown, cut = fit([hit_of(each) for each in plan.final[: level.final]], level.texts)
-    found = [_result(each, text) for each, (_, text) in zip(plan.final, shown, strict=False)]
-    less = cut or len(found) < len(plan.final) or len(plan.iterations) > level.iterations
-    less = less or any(len(each.results) > level.results for each in plan.iterations)
+    last = within(map(_iteration, reversed(plan.iterations)), ITERATION_TOKENS)
+    texts, is_cut = fit([hit_of(each) for each in plan.final], MAX_SEARCH_TOKENS)
     matched, missed = outcome.met(plan)
     data: dict[str, Any] = {
         "planId": plan.id,
-        "goal": plan.goal[: level.max_chars],
+        "goal": plan.goal,
         "status": outcome.status(plan),
-        "iterations": [_iteration(each, level) for each in _last(plan, level)],
+        "iterations": last[::-1],
         "finalResults": {
-            "data": found,
-            "confidence": round(outcome.score(plan), 6),
-            "matchedExpectations": [each[: level.max_chars] for each in matched],
-            "unmatchedExpectations": [each[: level.max_chars] for each in missed],
+            "data": [
+                _result(each, text) for each, (_, text) in zip(plan.final, texts, strict=True)
+            ],
+            "confidence": round(outcome.confidence(plan), 6),
+            "matchedExpectations": [each[:MAX_CHARS] for each in matched],
+            "unmatchedExpectations": [each[:MAX_CHARS] for each in missed],
         },
         "metadata": {
             "totalIterations": len(plan.iterations),
@@ -145,63 +88,53 @@ def _data(plan: QueryPlan, source: PlanSource, saved: str, level: DetailLevel) -
         **({"structuredKnowledgePath": plan.knowledge} if plan.knowledge else {}),
         "stopReason": plan.stop,
         "source": plan.source,
-        "message": _message(plan, saved if less else ""),
         "index": index_data(source.index),
     }
-    return data | ({"truncated": True} if less else {})
-
-
-def _message(plan: QueryPlan, rest: str) -> str:
-    """Return seed 003's summary line, why the plan ended, how to continue, and where `rest` is."""
-    status = outcome.status(plan)
-    score = hundredths(outcome.score(plan), plan.expected.confidence)
-    count = len(plan.iterations)
-    parts = [
-        f"Query plan {status} after {counted(count, 'iteration')} with confidence {score:.2f}.",
-        STOPS[plan.stop],
-        "" if status == "success" else advice(CONTINUE_HINT),
-        f"The complete plan is in {rest}." if rest else "",
-        advice(RESULTS_NOTE) if plan.final else "",
-    ]
-    return " ".join(filter(None, parts))
-
-
-def _last(plan: QueryPlan, level: DetailLevel) -> tuple[Iteration, ...]:
-    return plan.iterations[-level.iterations :]
+    data = bounded(data, MAX_DATA_TOKENS)
+    found = {each.number: each.results for each in plan.iterations}
+    shown = {
+        row["iterationNumber"]: list(found[row["iterationNumber"]][: len(row["actualResults"])])
+        for row in data["iterations"]
+    }
+    if is_cut or sum(map(len, shown.values())) < sum(map(len, found.values())):
+        data["truncated"] = True
+    data["message"] = _message(plan, saved if "truncated" in data else "")
+    return Answer(data, _text(plan, data["message"]) + index_text(source.index)), shown
 
 
 def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:
     """Return an evaluation's fields on the wire."""
     return {
         "score": round(evaluation.score, 6),
-        "metrics": metrics_data(evaluation.metrics),
+        "confidence": round(evaluation.confidence, 6),
+        "metrics": metrics_data(evaluation),
         "matchedExpectations": list(evaluation.matched),
         "unmatchedExpectations": list(evaluation.unmatched),
     }
 
 
-def metrics_data(metrics: Metrics) -> dict[str, float]:
+def metrics_data(evaluation: Evaluation) -> dict[str, float]:
     """Return the six metrics by the names of seed 003."""
-    return {name: round(value, 6) for name, value in as_json(metrics).items()}
+    return {name: round(value, 6) for name, value in by_name(evaluation.metrics).items()}
 
 
-def _iteration(each: Iteration, level: DetailLevel) -> dict[str, Any]:
-    max_chars, items = level.max_chars, level.items
+def _iteration(each: Iteration) -> dict[str, Any]:
     data: dict[str, Any] = {
         "iterationNumber": each.number,
-        "query": each.query[:max_chars],
-        "expectedKeywords": list(each.expected_keywords[:items]),
-        "actualResults": [_result(result) for result in each.results[: level.results]],
+        "query": each.query[:MAX_CHARS],
+        "expectedKeywords": list(each.expected_keywords[:MAX_ITEMS]),
+        "actualResults": [_result(result) for result in each.results[:MAX_ITERATION_RESULTS]],
         "evaluationScore": round(each.evaluation.score, 6),
-        "feedback": each.feedback[:max_chars],
-        "refinements": [refinement[:max_chars] for refinement in each.refinements[:items]],
-        "metrics": metrics_data(each.evaluation.metrics),
+        "confidence": round(each.evaluation.confidence, 6),
+        "feedback": each.feedback[:MAX_CHARS],
+        "refinements": [text[:MAX_CHARS] for text in each.refinements[:MAX_ITEMS]],
+        "metrics": metrics_data(each.evaluation),
         "found": len(each.results),
         "cached": each.cached,
         "time": round(each.milliseconds, 1),
     }
-    data |= {"error": each.error[:max_chars]} if each.error else {}
-    degraded = [note[:max_chars] for note in each.degraded[:items]]
+    data |= {"error": each.error[:MAX_CHARS]} if each.error else {}
+    degraded = [note[:MAX_CHARS] for note in each.degraded[:MAX_ITEMS]]
     return data | ({"degraded": degraded} if degraded else {})
 
 
@@ -219,50 +152,46 @@ def _result(result: Result, text: str | None = None) -> dict[str, Any]:
     return data | flags_of(text or "", result.document, result.symbol)
 
 
-def _text(plan: QueryPlan, message: str, results: Sequence[Mapping[str, Any]]) -> str:
+def _message(plan: QueryPlan, rest: str) -> str:
+    """Return seed 003's summary line, why the plan ended, how to continue, and where `rest` is."""
+    status = outcome.status(plan)
+    confidence = hundredths(outcome.confidence(plan), plan.expected.confidence)
+    effort = counted(len(plan.iterations), "iteration")
+    parts = [
+        f"Query plan {status} after {effort} with confidence {confidence:.2f}.",
+        STOPS[plan.stop],
+        "" if status == "success" else advice(CONTINUE_HINT),
+        f"The complete plan is in {rest}." if rest else "",
+        advice(RESULTS_NOTE) if plan.final else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _text(plan: QueryPlan, message: str) -> str:
     """Return the answer as text, complete enough for clients that show only text."""
     head, _, rest = message.partition(". ")
-    best = outcome.best(plan)
-    tried = [f"{each.number}. {_line(each)}" for each in reversed(plan.iterations)]
-    shown_queries = _within(tried, ITERATION_TOKENS)
     lines = [f"{head}.", f"planId: {plan.id}"]
-    lines += (
-        [f"… {len(tried) - len(shown_queries)} before"] if len(shown_queries) < len(tried) else []
-    )
-    lines += reversed(shown_queries)
-    if best:
-        refinements = [f"   - {_short(each)}" for each in best.refinements[:3]]
+    lines += [_line(each) for each in plan.iterations[-MAX_TEXT_QUERIES:]]
+    if best := outcome.best(plan):
         which = f"Best, {best.number}: " if len(plan.iterations) > 1 else ""
-        lines += _within(
-            [f"{which}{_short(best.feedback, 3 * MAX_PLAN_LINE_CHARS)}", *refinements],
-            FEEDBACK_TOKENS,
-        )
-    lines += [note_of(results)] if note_of(results) else []
-    found: list[str] = []
-    shown, _ = fit([hit_of(each) for each in plan.final[:MAX_TEXT_RESULTS]], RESULT_TOKENS - 100)
-    for hit, text in shown:
-        name = f"  {_short(hit.symbol)}" if hit.symbol else ""
-        found.append(f"{_short(hit.document)}:{hit.start_line}-{hit.end_line}{name}")
-        found += [f"   {visible(line, TAB)}" for line in text.rstrip().splitlines()]
-    lines += _within(found, RESULT_TOKENS)
-    left = len(plan.final) - len(shown)
+        lines.append(f"{which}{_short(best.feedback, MAX_FEEDBACK_CHARS)}")
+        lines += [f"   - {_short(each)}" for each in best.refinements[:3]]
+    results = [hit_of(each) for each in plan.final[:MAX_TEXT_RESULTS]]
+    budget = min(TEXT_TOKENS, MAX_SEARCH_TOKENS - tokens("\n".join((*lines, rest))))
+    lines.append(hits_text(fit(results, budget)[0]))
+    left = len(plan.final) - len(results)
     lines += [f"… {left} more in `finalResults`"] if left > 0 else []
-    return "\n".join((*lines, rest))
-
-
-def _within(lines: Sequence[str], budget: int) -> list[str]:
-    """Return the first lines that fit."""
-    costs = accumulate(tokens(line) + 1 for line in lines)
-    return [line for line, cost in zip(lines, costs, strict=True) if cost <= budget]
+    return "\n".join(filter(None, (*lines, rest)))
 
 
 def _line(each: Iteration) -> str:
-    cached_note = ", cached" if each.cached else ""
-    outcome_text = (
-        _short(each.error) if each.error else f"{counted(len(each.results), 'result')}{cached_note}"
+    """Return an iteration as one line."""
+    found = _short(each.error) if each.error else counted(len(each.results), "result")
+    cached = ", cached" if each.cached and not each.error else ""
+    return (
+        f"{each.number}. “{_short(each.query)}”: {each.evaluation.confidence:.2f}, {found}{cached}"
     )
-    return f"“{_short(each.query)}”: {each.evaluation.score:.2f}, {outcome_text}"
 
 
-def _short(text: str, most: int = MAX_PLAN_LINE_CHARS) -> str:
+def _short(text: str, most: int = MAX_LINE_CHARS) -> str:
     return visible(text if len(text) <= most else f"{text[:most]}…")

@@ -1,4 +1,4 @@
-"""Save a query plan: its file, its knowledge page, its cached queries, its calls in the session.
+"""Save a query plan: its file, its knowledge page, its calls in the session.
 
 A failure to save becomes a warning, so that a full disk loses no answer.
 """
@@ -15,13 +15,13 @@ from code_intel.errors import CodeIntelError
 from code_intel.index.cancellation import run_read
 from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
-from code_intel.planning import keeping, knowledge, outcome, queries
-from code_intel.planning.records import Iteration, QueryPlan, Result, Search
+from code_intel.planning import keeping, knowledge
+from code_intel.planning.records import FoundResults, Iteration, QueryPlan, Result, Search
 from code_intel.planning.settings import PlanSettings
 from code_intel.session import steps
 from code_intel.session.state import Session, Step
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.plans.plan_sources import PlanSource, documents_of, hit_of
+from code_intel.tools.plans.plan_sources import PlanSource, hit_of
 from code_intel.tools.wire.answers import logged_hits
 from code_intel.tools.wire.paging import files_to_record
 
@@ -41,8 +41,10 @@ class PlanStore:
     intermediate: bool = True
     warnings: list[str] = field(default_factory=list)
 
-    async def same(self, plan: QueryPlan, source: PlanSource, seconds: float) -> QueryPlan | None:
-        """Return a saved successful plan with equal arguments for the same state of the index.
+    async def same(
+        self, plan: QueryPlan, source: PlanSource, seconds: float
+    ) -> tuple[QueryPlan, str] | None:
+        """Return the saved successful plan of equal arguments and index state, with its file.
 
         Return None if none is found in time, or if the index lacks some of its results, because
         the plan's file may have been edited. Its times are those of the lookup.
@@ -58,35 +60,51 @@ class PlanStore:
             replace(each, cached=True, milliseconds=0.0) for each in found.iterations
         )
         took = (anyio.current_time() - began) * 1000
-        return replace(found, iterations=cached_iterations, milliseconds=took)
+        page = await run_read(knowledge.page_of, self.root, found.goal)
+        found = replace(
+            found,
+            iterations=cached_iterations,
+            milliseconds=took,
+            knowledge=self._name(page) if page else "",
+        )
+        return found, self._name(keeping.file_of(self.root, found.id))
 
     async def held(self, plan: QueryPlan, source: PlanSource) -> QueryPlan:
         """Return a saved plan with only those results that the index still has."""
         return await self._tried("compared with the index", run_read(_held, plan, source)) or plan
 
-    def cached(self, source: PlanSource) -> Search:
-        """Return a search that uses cached answers for this state of the index."""
-        return queries.cached(self.root, source.search, source.key, source.held)
+    def cached(self, source: PlanSource, plan: QueryPlan) -> Search:
+        """Return a search that uses what earlier plans found in this state of the index."""
+
+        async def ask(query: str) -> FoundResults:
+            look = run_read(keeping.results_of, self.root, plan, query)
+            known = await self._tried("compared with earlier plans", look)
+            # The file of a plan may have been edited.
+            if known and await run_read(source.held, known) == known:
+                return FoundResults(known, cached=True)
+            return await source.search(query)
+
+        return ask
 
     async def keep(self, plan: QueryPlan) -> None:
         """Save a plan as it is."""
         await self._tried("saved", run_in_thread(self._save, plan))
 
-    async def finish(self, plan: QueryPlan, source: PlanSource) -> tuple[QueryPlan, str]:
-        """Save a plan's results as knowledge, then the plan; return it and the name of its file."""
-        if source.key.revision:
-            work = run_in_thread(queries.note, self.root, source.key, plan)
-            await self._tried("added to the query cache", work)
-        if outcome.status(plan) != "failed":
-            page = await self._tried(
-                "saved as a knowledge page",
-                run_in_thread(knowledge.write, self.root, plan, source.folder),
-            )
-            if page is not None:
-                plan = replace(plan, knowledge=self._name(page))
-                await self._tried(
-                    "indexed (the next sync does it)", run_in_thread(self._index, page)
-                )
+    async def finish(self, plan: QueryPlan, folder: Path) -> tuple[QueryPlan, str]:
+        """Save a plan's results as knowledge, then the plan; return it and the name of its file.
+
+        A failed plan leaves no page. `folder` is the one that documents are relative to.
+        """
+        page = await self._tried(
+            "saved as a knowledge page",
+            run_in_thread(knowledge.write, self.root, plan, folder),
+        )
+        plan = replace(plan, knowledge=self._name(page) if page else "")
+        page = page or await self._tried(
+            "removed from the knowledge pages", run_in_thread(knowledge.remove, self.root, plan)
+        )
+        if page:
+            await self._tried("indexed (the next sync does it)", run_in_thread(self._index, page))
         path = await self._tried("saved", run_in_thread(self._save, plan))
         return plan, self._name(path) if path else ""
 
@@ -118,10 +136,8 @@ class PlanStore:
 
 
 def _held(plan: QueryPlan, source: PlanSource) -> QueryPlan:
-    iterations = tuple(
-        replace(each, results=tuple(source.held(each.results))) for each in plan.iterations
-    )
-    return replace(plan, iterations=iterations, final=tuple(source.held(plan.final)))
+    iterations = tuple(replace(each, results=source.held(each.results)) for each in plan.iterations)
+    return replace(plan, iterations=iterations, final=source.held(plan.final))
 
 
 async def record_calls(
@@ -136,8 +152,8 @@ async def record_calls(
 
     Args:
         context: The project.
-        handle: The session's handle, or None.
-        before: The session as it was when the plan began.
+        handle: The session's handle.
+        before: The session as it was when the plan began, if there is one.
         source: The index that was searched.
         fresh: The iterations of this call.
         shown: The results in the answer, by the number of their iteration.
@@ -161,24 +177,25 @@ def _call(source: PlanSource, iteration: Iteration, shown: Sequence[Result]) -> 
 
     Files and symbols of the map or of another database do not count as this project's source.
     """
-    found = logged_hits(map(hit_of, iteration.results))
-    if source.counts_as not in {"search_forest", "files_search"}:
-        return steps.called(
-            source.counts_as or "gistdex_query_plan",
-            iteration.query,
-            ok=not iteration.error,
-            found=len(iteration.results),
-            map_results=found if source.counts_as == "search_map" else None,
-        )
-    guessed = source.counts_as == "search_forest"
-    every = documents_of(iteration.results)
-    seen = iteration.results if guessed else shown
+    tool, every = source.counts_as, _documents(iteration.results)
+    hits = logged_hits(map(hit_of, iteration.results))
+    files = {
+        "search_forest": every,
+        "files_search": files_to_record(every, _documents(shown)),
+    }
+    seen = {"search_forest": iteration.results, "files_search": shown}.get(tool, ())
     return steps.called(
-        source.counts_as,
+        tool or "gistdex_query_plan",
         iteration.query,
         ok=not iteration.error,
         found=len(iteration.results),
-        files=every if guessed else files_to_record(every, documents_of(shown)),
+        files=files.get(tool, ()),
         symbols=[each.symbol for each in seen if each.symbol],
-        forest_results=found if guessed else None,
+        map_results=hits if tool == "search_map" else None,
+        forest_results=hits if tool == "search_forest" else None,
     )
+
+
+def _documents(results: Sequence[Result]) -> list[str]:
+    """Return the documents of results, each once, best first."""
+    return list(dict.fromkeys(each.document for each in results))

@@ -6,7 +6,7 @@ or another index database inside the project, read-only. No source changes a pha
 """
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,12 +23,10 @@ from code_intel.index.walk import bases
 from code_intel.planning import likeness
 from code_intel.planning.goals import language_of
 from code_intel.planning.place import is_own_file
-from code_intel.planning.queries import QueryKey
-from code_intel.planning.records import FoundResults, Result, Search
+from code_intel.planning.records import FoundResults, Result
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.session import phases
 from code_intel.session.state import Session
-from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.context.forest_service import document_name, forest_service
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 
@@ -46,27 +44,33 @@ class PlanSource:
 
     Attributes:
         name: Name in plans, such as `forest, words and vectors`.
-        search: Searches it.
-        key: What its answers depend on; without a revision if that is unknown.
+        ask: Searches it.
+        convert: Makes results of what was found. Blocks.
         counts_as: The tool that a search counts as in a session, or empty.
         folder: The folder that its documents are relative to.
+        store: The local index; None if it is remote or the map: then all saved results are kept.
+        revision: A text that changes whenever answers may; empty if unknown or incomplete.
         index: Its freshness when it was opened or last searched.
-        held: Keeps the saved results that the index has; keeps all if it is remote. Blocks.
     """
 
     name: str
-    search: Search
-    key: QueryKey
+    ask: Callable[[str], Awaitable[SearchAnswer]]
+    convert: Callable[[SearchAnswer, str], FoundResults]
     counts_as: str
     folder: Path
+    store: Store | None = None
+    revision: str = ""
     index: Freshness = field(default_factory=Freshness)
-    held: Callable[[Sequence[Result]], Sequence[Result]] = tuple
 
-    @property
-    def revision(self) -> str:
-        """A text that changes whenever answers may; empty if unknown or the index is incomplete."""
-        known = self.key.revision and self.key.is_whole
-        return f"{self.key.revision} {self.key.engine}".strip() if known else ""
+    async def search(self, query: str) -> FoundResults:
+        """Search the index."""
+        answer = await self.ask(query)
+        self.index = answer.index
+        return await run_read(self.convert, answer, query)
+
+    def held(self, results: Sequence[Result]) -> tuple[Result, ...]:
+        """Return the saved results that the index has; a plan's file may have been edited."""
+        return tuple(results) if self.store is None else results_in_index(self.store, results)
 
 
 @asynccontextmanager
@@ -98,74 +102,78 @@ async def source_of(
     hybrid = session is None or "search_forest" in phases.allowed_tools(session)
     if path is not None:
         with Index(replace(context.forest.config, db_path=path), readonly=True) as other:
-            service = replace(forest_service(context), index=other, forest=other)
-            yield await _local(service, db, "", hybrid=hybrid)
+            yield await run_in_thread(_local, context, other, db, "", hybrid=hybrid)
     elif provider in MAP:
         if session is not None:
             phases.check_allowed(session, "search_map", context.offered or None)
         yield _map(context)
+    elif hybrid and "devrag-forest" in context.settings.upstreams:
+        yield _remote(context)
     elif hybrid:
-        yield await _hybrid(context)
+        source = await run_in_thread(_local, context, context.forest, "forest", "search_forest")
+        yield replace(source, ask=partial(_search_forest, context))
     else:
-        yield await _local(forest_service(context), "forest", "files_search", hybrid=False)
-
-
-async def _hybrid(context: GatewayContext) -> PlanSource:
-    """Return the forest as search_forest searches it, local or remote."""
-    elsewhere = "devrag-forest" in context.settings.upstreams
-
-    async def search(query: str) -> FoundResults:
-        answer = await context.searcher.search_forest(query, MAX_SEARCH_HITS)
-        source.index = answer.index
-        return await run_read(
-            found_in, context.settings, context.forest, answer, query, measured=not elsewhere
+        yield await run_in_thread(
+            _local, context, context.forest, "forest", "files_search", hybrid=False
         )
 
-    name, folder = "forest, words and vectors", context.forest.config.folder
-    if elsewhere:
-        source = PlanSource(name, search, QueryKey(name, ""), "search_forest", folder)
-    else:
-        key, index = await run_in_thread(_condition, name, context.forest, hybrid=True)
-        held = partial(results_in_index, context.forest.store)
-        source = PlanSource(name, search, key, "search_forest", folder, index, held)
-    return source
+
+async def _search_forest(context: GatewayContext, query: str) -> SearchAnswer:
+    return await context.searcher.search_forest(query, MAX_SEARCH_HITS)
 
 
-async def _local(service: CorpusService, name: str, counts_as: str, *, hybrid: bool) -> PlanSource:
+def _local(
+    context: GatewayContext, index: Index, name: str, counts_as: str, *, hybrid: bool = True
+) -> PlanSource:
     """Return a local index, searched directly."""
+    service = replace(forest_service(context), index=index, forest=index)
 
-    def ask(query: str) -> tuple[FoundResults, Freshness]:
+    def by_words(query: str) -> SearchAnswer:
+        index.request_scan()
+        folders = bases(index.config)
+        hits = search_forest(index.store, query, None, top_k=MAX_SEARCH_HITS, bases=folders)
+        return SearchAnswer(tuple(hits), index.freshness())
+
+    async def ask(query: str) -> SearchAnswer:
         if hybrid:
-            answer = service.search(query, MAX_SEARCH_HITS)
-        else:
-            service.index.request_scan()
-            folders = bases(service.index.config)
-            hits = search_forest(
-                service.index.store, query, None, top_k=MAX_SEARCH_HITS, bases=folders
-            )
-            answer = SearchAnswer(tuple(hits), service.index.freshness())
-        return found_in(
-            service.settings, service.index, answer, query, measured=hybrid
-        ), answer.index
+            return await run_read(service.search, query, MAX_SEARCH_HITS)
+        return await run_read(by_words, query)
 
-    async def search(query: str) -> FoundResults:
-        found, source.index = await run_read(ask, query)
-        return found
+    condition = index.freshness()
+    engine = index.store.generations.active().identity if hybrid else ""
+    # The revision does not change when missing vectors arrive.
+    whole = condition.state == "fresh" and not (engine and condition.pending)
+    return PlanSource(
+        f"{name}, {'words and vectors' if hybrid else 'words'}",
+        ask,
+        partial(found_in, context.settings, index, measured=hybrid),
+        counts_as,
+        index.config.folder,
+        index.store,
+        f"{index.store.revision()} {engine}".strip() if whole else "",
+        condition,
+    )
 
-    full_name = f"{name}, {'words and vectors' if hybrid else 'words'}"
-    key, index = await run_in_thread(_condition, full_name, service.index, hybrid=hybrid)
-    confirmed = partial(results_in_index, service.index.store)
-    folder = service.index.config.folder
-    source = PlanSource(full_name, search, key, counts_as, folder, index, confirmed)
-    return source
+
+def _remote(context: GatewayContext) -> PlanSource:
+    """Return the forest of an upstream."""
+    return PlanSource(
+        "forest, words and vectors",
+        partial(_search_forest, context),
+        partial(found_in, context.settings, context.forest, measured=False),
+        "search_forest",
+        context.forest.config.folder,
+    )
 
 
 def _map(context: GatewayContext) -> PlanSource:
     """Return the map. Its scores are calibrated, but move no phase here."""
 
-    async def search(query: str) -> FoundResults:
-        answer = await context.searcher.search_map(query, MAX_SEARCH_HITS)
-        source.index = answer.index
+    async def ask(query: str) -> SearchAnswer:
+        return await context.searcher.search_map(query, MAX_SEARCH_HITS)
+
+    def convert(answer: SearchAnswer, query: str) -> FoundResults:
+        del query
         results = tuple(
             replace(result_of(hit, hit.chunk, hit.score or 0.0), symbol=hit.agreement.symbol)
             for hit in answer.hits
@@ -173,8 +181,7 @@ def _map(context: GatewayContext) -> PlanSource:
         )
         return FoundResults(results, answer.index.degraded)
 
-    source = PlanSource("map", search, QueryKey("map", ""), "search_map", context.map.config.folder)
-    return source
+    return PlanSource("map", ask, convert, "search_map", context.map.config.folder)
 
 
 def found_in(
@@ -209,7 +216,7 @@ def _texts(store: Store, documents: Iterable[str]) -> dict[tuple[str, int], str]
 
 
 def results_in_index(store: Store, results: Sequence[Result]) -> tuple[Result, ...]:
-    """Return the saved results that match the index; a plan's file may have been edited."""
+    """Return the saved results that match the index."""
     rows = {
         (row.path, row.position): row
         for row in store.chunks_of(dict.fromkeys(each.document for each in results))
@@ -253,15 +260,6 @@ def hit_of(result: Result) -> Hit:
     )
 
 
-def _condition(name: str, index: Index, *, hybrid: bool) -> tuple[QueryKey, Freshness]:
-    """Return what the answers of a local index depend on, and its freshness."""
-    condition = index.freshness()
-    engine = index.store.generations.active().identity if hybrid else ""
-    whole = condition.state == "fresh" and not (engine and condition.pending)
-    key = QueryKey(name, index.store.revision(), engine, is_whole=whole, limit=MAX_SEARCH_HITS)
-    return key, condition
-
-
 def _database(context: GatewayContext, db: str) -> Path:
     """Return the path of the database that a caller names.
 
@@ -299,8 +297,3 @@ def _no_database(problem: str) -> UsageError:
 
 def _same(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
-
-
-def documents_of(results: Sequence[Result]) -> list[str]:
-    """Return the documents of results, each once, best first."""
-    return list(dict.fromkeys(each.document for each in results))

@@ -12,16 +12,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.foundation.text import visible
-from code_intel.planning import goals, keeping, likeness, loop, place, settings
+from code_intel.planning import goals, keeping, loop, place, settings
 from code_intel.planning.evaluation import status_of
-from code_intel.planning.queries import QueryKey
+from code_intel.planning.expectations import Words
 from code_intel.planning.records import MAX_KEYWORDS, Expected, FoundResults, Iteration, QueryPlan
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_answers import evaluation_data
-from code_intel.tools.plans.plan_inputs import Words
 from code_intel.tools.plans.plan_keeping import PlanStore
-from code_intel.tools.plans.plan_sources import PlanSource
 from code_intel.tools.plans.plan_turns import locked_plan
 
 PlanId = Annotated[str, Field(max_length=100, description="Add this search to a query plan.")]
@@ -50,7 +48,7 @@ class SearchEvaluator:
     keywords: Sequence[str]
     adds_evaluation: bool
 
-    async def added_to(self, answer: Answer, query: str, found: FoundResults, name: str) -> Answer:
+    async def added_to(self, answer: Answer, query: str, found: FoundResults) -> Answer:
         """Return the answer with the field `evaluation`, and save the search if there is a plan."""
         plan = self.plan or QueryPlan("", query, Expected(()), mode=self._default("evaluationMode"))
         keywords = tuple(self.keywords) or plan.expected.keywords or goals.keywords(query)
@@ -70,21 +68,17 @@ class SearchEvaluator:
             search,
             more=1,
             seconds=MAX_EVALUATION_SECONDS,
-            likeness=likeness.measure(self.context.embedder) if plan.mode == "semantic" else None,
         )
         if self.plan is not None:
-            source = PlanSource(
-                name, search, QueryKey(name, ""), "", self.context.forest.config.folder
-            )
             stored = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
-            await self.store.finish(stored, source)
+            await self.store.finish(stored, self.context.forest.config.folder)
         answer = answer.noting(*self.store.warnings)
         if not self.adds_evaluation:
             return answer
         return _with_evaluation(answer, judged.iterations[-1], expected.confidence)
 
     def _default(self, key: str) -> Any:
-        return self.store.own.defaults[key]
+        return getattr(self.store.own.defaults, key)
 
 
 @asynccontextmanager
@@ -110,17 +104,14 @@ async def evaluating(
         if named:
             # Fail before waiting if there is no such plan.
             await run_in_thread(keeping.load, root, named)
-            await stack.enter_async_context(
-                locked_plan(context, root, named, MAX_EVALUATION_SECONDS)
-            )
+            await stack.enter_async_context(locked_plan(root, named, MAX_EVALUATION_SECONDS))
             plan = await run_in_thread(keeping.load, root, named)
         store = PlanStore(context, root, own)
         yield SearchEvaluator(context, store, plan, keywords, adds_evaluation)
 
 
 def _with_evaluation(answer: Answer, iteration: Iteration, confidence: float) -> Answer:
-    score = iteration.evaluation.score
-    status = status_of(score, confidence)
+    status = status_of(iteration.evaluation.confidence, confidence)
     evaluation = {
         "status": status,
         **evaluation_data(iteration.evaluation),

@@ -1,39 +1,40 @@
-"""Lock a query plan for one call; other calls, in this process or another, wait."""
+"""Let one call at a time work on a query plan, in this process and in others.
+
+Two calls that continue the same plan would overwrite each other's results. The lock is a file
+beside the plan; it ends with its process (docs/decisions/0041).
+"""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
+from filelock import FileLock, Timeout  # noqa: TID251 - a lock that is held for long
 
-from code_intel.errors import BusyError
+from code_intel.errors import BusyError, StorageError
+from code_intel.foundation import durable
 from code_intel.planning import keeping, place
-from code_intel.planning.turns import Turn
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.plans.plan_inputs import InitialPlan, PlanArguments, initial_plan
 
 POLL_SECONDS = 0.05
-"""Time between two checks whether another process has finished."""
+"""Time between two checks whether another call has finished."""
 
 
 @asynccontextmanager
-async def locked_plan(
-    context: GatewayContext, root: Path, plan_id: str, seconds: float
-) -> AsyncIterator[None]:
+async def locked_plan(root: Path, plan_id: str, seconds: float) -> AsyncIterator[None]:
     """Lock a plan for one call; other calls wait.
 
     Raises:
         UsageError: `planId` is not a plan id.
         BusyError: The lock was not free in time.
     """
-    own = Turn(root, plan_id)
-    lock = context.locks.setdefault(f"plan {plan_id.strip().lower()}", anyio.Lock())
-    async with AsyncExitStack() as stack:
-        stack.callback(own.give_up)
+    path = keeping.file_of(root, plan_id).with_suffix(".lock")
+    lock = FileLock(path, thread_local=False)
+    try:
         with anyio.move_on_after(seconds) as waiting:
-            await stack.enter_async_context(lock)
             # Another process sets no event.
-            while not await run_in_thread(own.take):  # noqa: ASYNC110
+            while not await run_in_thread(_take, lock, root):  # noqa: ASYNC110
                 await anyio.sleep(POLL_SECONDS)
         if waiting.cancelled_caught:
             raise BusyError(
@@ -43,6 +44,23 @@ async def locked_plan(
                 details={"field": "planId"},
             )
         yield
+    finally:
+        if lock.is_locked:
+            with suppress(StorageError):  # Windows removes no file that is open
+                durable.remove(path, flushed=False)
+            lock.release()
+
+
+def _take(lock: FileLock, root: Path) -> bool:
+    """Return whether the lock was free. A disk without locks stores no plan, so it needs none."""
+    try:
+        place.prepared(root, place.PLANS)
+        lock.acquire(blocking=False)
+    except Timeout:
+        return False
+    except (StorageError, OSError):
+        pass
+    return True
 
 
 @asynccontextmanager
@@ -56,13 +74,8 @@ async def locked_initial_plan(
         NotFoundError: There is no plan with this id.
         BusyError: The lock was not free in time.
     """
-    if not arguments.plan_id.strip():
-        new = await run_in_thread(initial_plan, context.settings, arguments)
-        async with locked_plan(context, new.root, new.plan.id, seconds):
-            yield new
-        return
-    root = await run_in_thread(place.root_of, context.settings)
-    # Fail before waiting if there is no such plan.
-    await run_in_thread(keeping.load, root, arguments.plan_id)
-    async with locked_plan(context, root, arguments.plan_id, seconds):
-        yield await run_in_thread(initial_plan, context.settings, arguments)
+    initial = await run_in_thread(initial_plan, context.settings, arguments)  # fail before waiting
+    async with locked_plan(initial.root, initial.plan.id, seconds):
+        if initial.before is not None:  # another call may have continued it
+            initial = await run_in_thread(initial_plan, context.settings, arguments)
+        yield initial

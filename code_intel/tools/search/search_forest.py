@@ -64,7 +64,7 @@ async def search_forest(
         is_local = "devrag-forest" not in context.settings.upstreams
         parts = (context.settings, context.forest, found, query)
         results = await run_read(found_in, *parts, measured=is_local)
-        return await judge.added_to(answer, query, results, "forest, words and vectors")
+        return await judge.added_to(answer, query, results)
 
 
 async def _search(

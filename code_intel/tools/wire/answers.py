@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from code_intel.forest.matched_lines import lines_around
 from code_intel.foundation.text import counted, visible
-from code_intel.records import Definition, FileReference, Freshness, Hit
+from code_intel.records import PAGE_TAG, Definition, FileReference, Freshness, Hit
 from code_intel.tools.wire.note_rows import note_fields
 from code_intel.tools.wire.reader import file_name, stale_text
 from code_intel.tools.wire.suspicion import NOTE, flags_of
@@ -330,6 +330,8 @@ def _hit_text(number: int, hit: Hit, text: str) -> str:
     names = [name for name in (hit.symbol, *hit.symbols) if name]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     label = f"  {visible(', '.join(names[:MAX_NAMES]))}{more}" if names else ""
+    if PAGE_TAG in hit.why:
+        label += f"  [page of a query plan: {', '.join(hit.why)}]"
     return f"{number}. {file_name(hit.document)}{lines}{label}{score}\n{_indent(text)}"
 
 

@@ -285,6 +285,30 @@ def test_list_takes_three_names_at_most(run: Run) -> None:
     assert "three names" in run("list", "a", "b", "c", "d", code=2).err
 
 
+def test_prompt_files_of_clients_are_listed_and_executed(run: Run, project: Path) -> None:
+    put(project, ".claude/commands/git/tidy.md", "---\ndescription: Tidy up\n---\nTidy $1.\n")
+    put(project, ".claude/skills/pdf/SKILL.md", "")
+    lines = run("list").out.splitlines()
+    assert lines[0] == (
+        "climpt: 4 commands in .agent/climpt/registry.json, .claude/commands, .claude/skills"
+    )
+    assert " ".join(lines[4].split()) == "claude commands.git tidy Tidy up (origin claude)"
+    assert lines[5] == "  Note: .claude/skills/pdf/SKILL.md is left out: it has no prompt"
+    (row,) = json.loads(run("list", "claude", "--json").out)["registries"]
+    assert row["folders"] == [".claude/commands", ".claude/skills"]
+    assert row["commands"][0]["origin"] == "claude"
+    name = ("claude", "commands.git", "tidy")
+    assert (
+        "  Prompt file: .claude/commands/git/tidy.md (origin claude)\n"
+        in run("describe", *name).out
+    )
+    assert "claude commands.git tidy (origin claude)\n" in run("search", "tidy", "up").out
+    assert run("execute", *name, "--uv", "1=it").out.rstrip() == "Tidy it."
+    assert ".claude/commands/git/tidy.md" in run("execute", *name, "--dry-run").out
+    (project / ".agent/climpt/registry.json").unlink()
+    assert run("list").out.startswith("climpt: 1 command in .claude/commands, .claude/skills\n")
+
+
 def test_list_without_agents_names_the_config(run: Run, project: Path) -> None:
     config = ".agent/climpt/config/registry_config.json"
     put(project, config, '{"registries": {}}')

@@ -6,23 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.cli.main import main
+from code_intel.cli.plans.show import METRICS
 from code_intel.config import load_settings
 from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
-from code_intel.planning import keeping, knowledge, queries
-from code_intel.planning.catalog import CatalogRow, beyond
-from code_intel.planning.presets import PRESETS
+from code_intel.planning import keeping, knowledge
+from code_intel.planning.catalog import Entry, beyond
+from code_intel.planning.presets import shipped
 from code_intel.planning.records import (
     DEFAULT_CONFIDENCE,
     Evaluation,
     Expected,
-    FoundResults,
     Iteration,
     Metrics,
     QueryPlan,
@@ -52,7 +51,7 @@ def plan(at: int, score: float = 0.8) -> QueryPlan:
                 "total",
                 ("total", "round"),
                 (),
-                Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0),
+                Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0, 0.0),
                 "Nothing was found.",
                 ("round total",),
                 milliseconds=12.4,
@@ -62,7 +61,7 @@ def plan(at: int, score: float = 0.8) -> QueryPlan:
                 "round total",
                 ("total", "round"),
                 (HIT,),
-                Evaluation(metrics, score, ("total",), ("round",)),
+                Evaluation(metrics, score, score, ("total",), ("round",)),
                 "“round” is missing.",
                 milliseconds=3.0,
             ),
@@ -87,17 +86,11 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def plans_folder(project: Path) -> Path:
-    """Save two plans, a page and a cached answer; return their folder."""
+    """Save two plans and a page; return their folder."""
     root = project / ".gistdex"
     keeping.save(root, plan(0))
     keeping.save(root, plan(1, 0.4))
     assert knowledge.write(root, plan(0)) is not None
-    key = queries.QueryKey("forest, words", "7")
-
-    async def search(query: str) -> FoundResults:
-        return FoundResults((replace(HIT, why=(query,)),))
-
-    anyio.run(queries.cached(root, search, key), "total")
     return root
 
 
@@ -151,7 +144,6 @@ def test_plans_are_listed_by_last_use(run: Run) -> None:
         "queries": ["total", "round total"],
         "created": "2026-01-02T03:04:05+00:00",
         "used": rows["plans"][1]["used"],
-        "hits": 0,
         "stopReason": "reached",
         "source": "forest, words",
         "structuredKnowledgePath": "",
@@ -159,9 +151,9 @@ def test_plans_are_listed_by_last_use(run: Run) -> None:
     }
 
 
-def test_list_shows_how_often_a_plan_was_reused(plans_folder: Path, run: Run) -> None:
+def test_list_begins_with_the_plan_that_was_used_last(plans_folder: Path, run: Run) -> None:
     assert keeping.same(plans_folder, plan(0), "7") is not None
-    assert "×1" in run("list").splitlines()[0]
+    assert run("list").startswith("aaaaaaaa")
 
 
 def test_damaged_plan_is_named_and_can_be_cleared(plans_folder: Path, run: Run) -> None:
@@ -215,6 +207,26 @@ def test_show_prints_a_plan_query_by_query(
 
 
 @pytest.mark.usefixtures("plans_folder")
+def test_show_draws_what_each_query_added(run: Run) -> None:
+    lines = run("show", "aaa", "--plot").splitlines()
+    assert lines[:-1] == [
+        "how are totals rounded",
+        f"success, 0.80, | = requested {DEFAULT_CONFIDENCE:.2f}",
+        f" 1 {'.' * 28}|{'.' * 12} 0.00  total",
+        f"   score 0.00: {' '.join(f'{name} ....' for name in METRICS)}",
+        f" 2 {'#' * 28}|####{'.' * 8} 0.80  round total",
+        (
+            "   score 0.80: keywords ###. patterns #### meaning ###. "
+            "coverage #### precision ##.. recall ###."
+        ),
+        "   + 1: src/cart.py",
+    ]
+    assert "\n".join(lines).isascii()  # also for terminals without UTF-8
+    rows = data(run("show", "aaa", "--json"))["iterations"]
+    assert [row["added"] for row in rows] == [[], ["src/cart.py"]]
+
+
+@pytest.mark.usefixtures("plans_folder")
 def test_plan_is_selected_by_an_unambiguous_prefix(run: Run) -> None:
     assert "2 plans begin like this" in run("show", "a", code=2)
     assert "No plan has the id zzz" in run("show", "zzz", code=1)
@@ -232,7 +244,7 @@ def test_presets_lists_shipped_and_own_presets(plans_folder: Path, run: Run) -> 
     assert "money          What is paid.  (own)\n" in text
     assert "tests          Ours.  (own)\n" in text
     rows = {row["name"]: row for row in data(run("presets", "--json"))["presets"]}
-    assert rows.keys() == {preset.name for preset in PRESETS} | {"money"}
+    assert rows.keys() == {*shipped(), "money"}
     assert rows["tests"]["expectedResults"]["keywords"] == ["spec"]
     assert rows["errors"]["strategy"]["expansionRules"] == ["add exception"]
     assert rows["errors"]["own"] is False
@@ -240,7 +252,7 @@ def test_presets_lists_shipped_and_own_presets(plans_folder: Path, run: Run) -> 
 
 @pytest.mark.parametrize(
     "words",
-    [("clear",), ("clear", "queries", "plans"), ("prune", "--older-than", "0"), ("prune",)],
+    [("clear",), ("clear", "knowledge", "plans"), ("prune", "--older-than", "0"), ("prune",)],
 )
 def test_dry_run_lists_what_the_run_removes(
     plans_folder: Path, run: Run, words: tuple[str, ...]
@@ -283,7 +295,6 @@ def test_clear_keeps_the_config(plans_folder: Path, run: Run) -> None:
     assert (plans_folder / "config.json").is_file()
     assert keeping.entries(plans_folder) == []
     assert knowledge.PAGES.listing(plans_folder).rows == {}
-    assert not list((plans_folder / "cache" / "queries").glob("[0-9a-f]*.json"))
 
 
 @pytest.mark.parametrize(
@@ -326,10 +337,7 @@ def test_page_is_removed_although_the_index_cannot_be_updated(project: Path, run
 def test_eviction_removes_the_least_used_until_the_limits_hold(
     sizes: dict[str, int], most: int, room: int
 ) -> None:
-    rows = {
-        name: CatalogRow({}, size, 0, f"2026-01-{at + 1:02}T00:00:00+00:00")
-        for at, (name, size) in enumerate(sizes.items())
-    }
+    rows = {name: Entry(bytes=size, changed=at) for at, (name, size) in enumerate(sizes.items())}
     evicted = beyond(rows, most, room)
     left = [name for name in rows if name not in evicted]
     assert len(left) <= most

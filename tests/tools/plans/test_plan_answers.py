@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from code_intel.planning import outcome
-from code_intel.planning.queries import QueryKey
 from code_intel.planning.records import (
     Evaluation,
     Expected,
@@ -16,6 +15,7 @@ from code_intel.planning.records import (
     QueryPlan,
     Result,
 )
+from code_intel.records import SearchAnswer
 from code_intel.tools.plans.plan_answers import answer
 from code_intel.tools.plans.plan_sources import PlanSource
 from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, MAX_SEARCH_TOKENS, tokens
@@ -23,11 +23,15 @@ from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, MAX_SEARCH_TOKENS, 
 SAVED = ".gistdex/cache/plans/x.json"
 
 
-async def nothing(query: str) -> FoundResults:
+async def ask(query: str) -> SearchAnswer:
     raise AssertionError(query)
 
 
-SOURCE = PlanSource("forest, words", nothing, QueryKey("forest, words", ""), "files_search", Path())
+def convert(answer: SearchAnswer, query: str) -> FoundResults:
+    raise AssertionError(query, answer)
+
+
+SOURCE = PlanSource("forest, words", ask, convert, "files_search", Path())
 
 
 def a_result(at: int, text: str) -> Result:
@@ -40,7 +44,9 @@ def an_iteration(number: int, results: int, said: str, score: float = 0.4) -> It
         said,
         tuple(f"{said[:20]}{at}" for at in range(20)),
         tuple(a_result(at, said) for at in range(results)),
-        Evaluation(Metrics(0.1, 0.2, 0.3, 0.4, 0.5, 0.6), score, (said[:100],), (said[:200],)),
+        Evaluation(
+            Metrics(0.1, 0.2, 0.3, 0.4, 0.5, 0.6), score, score, (said[:100],), (said[:200],)
+        ),
         said,
         (said,) * 10,
         error=said,

@@ -44,6 +44,7 @@ async def journal(call: Caller) -> list[dict[str, Any]]:
     "answer.gistdex_query_plan: planId goal status iterations finalResults metadata savedAt",
     "answer.gistdex_query_plan: structuredKnowledgePath stopReason source message index",
     "row.plan_iteration: iterationNumber query expectedKeywords actualResults evaluationScore",
+    "row.plan_iteration: confidence",
     "row.plan_iteration: feedback refinements metrics found cached time degraded",
     "row.plan_metrics: keywordMatch patternMatch semanticSimilarity coverage precision recall",
     "row.plan_result: document symbol start_line end_line score similarity lines why",
@@ -69,7 +70,7 @@ async def test_goal_is_searched_evaluated_and_saved(shop: Path) -> None:
         "iterations": [first],
         "finalResults": {
             "data": final["data"],
-            "confidence": first["evaluationScore"],
+            "confidence": first["confidence"],
             "matchedExpectations": ["cart", "total", r"def \w+\("],
             "unmatchedExpectations": [],
         },
@@ -123,7 +124,7 @@ async def test_goal_is_searched_evaluated_and_saved(shop: Path) -> None:
     assert 0 < metrics["precision"] <= 1
     assert answer["metadata"]["totalTime"] >= first["time"] > 0
     assert answer["message"].startswith(
-        f"Query plan success after 1 iteration with confidence {first['evaluationScore']:.2f}"
+        f"Query plan success after 1 iteration with confidence {first['confidence']:.2f}"
     )
     page = shop / answer["structuredKnowledgePath"]
     assert CART in page.read_text("utf-8")
@@ -149,7 +150,9 @@ async def test_initial_queries_are_tried_first_in_order(shop: Path) -> None:
         answer = await call(
             "gistdex_query_plan", goal=GOAL, initialQueries=given, expectedResults=UNREACHED
         )
-    assert queries_of(answer)[:4] == [*given, GOAL]
+        more = await call("gistdex_query_plan", goal=GOAL, planId=answer["planId"])
+    assert queries_of(answer) == given, "by default all of them are tried"
+    assert queries_of(more) == [*given, f"{GOAL} nowheretobefound"]
 
 
 @pytest.mark.covers("answer.gistdex_query_plan: stopReason", "row.plan_metadata.improvementRate")
@@ -183,8 +186,8 @@ async def test_min_matches_and_confidence_decide_the_end(shop: Path) -> None:
         many = await run_plan(minMatches=50, confidence=0.3)
         few = await run_plan(minMatches=1, confidence=0.3)
     assert (easy["status"], easy["stopReason"]) == ("success", "reached")
-    assert len(easy["iterations"]) == 1 < len(hard["iterations"])
-    assert hard["status"] == "partial"
+    assert (hard["status"], hard["stopReason"]) == ("partial", "iterations")
+    assert easy["finalResults"]["confidence"] == hard["finalResults"]["confidence"] < 0.99
     assert few["iterations"][0]["metrics"]["coverage"] == 1
     found = many["iterations"][0]["found"]
     assert many["iterations"][0]["metrics"]["coverage"] == pytest.approx(found / 50)
@@ -387,7 +390,7 @@ async def test_caller_can_continue_a_plan_query_by_query(shop: Path) -> None:
         )
         other = await call.refused("gistdex_query_plan", goal="another", planId=first["planId"])
         unknown = await call.refused("gistdex_query_plan", goal=GOAL, planId=str(uuid.uuid4()))
-    assert queries_of(third) == ["csv writer", GOAL, "shipping zones"]
+    assert queries_of(third) == ["csv writer", f"{GOAL} nowheretobefound", "shipping zones"]
     assert second["planId"] == third["planId"] == first["planId"]
     assert third["metadata"]["totalIterations"] == 3
     assert third["metadata"]["totalTime"] > first["metadata"]["totalTime"]
@@ -475,15 +478,70 @@ async def test_successful_plan_is_reused_for_the_same_goal(
         at_rest(monkeypatch)  # answers are not cached while indexing
         await call("start_session", intent="MODIFY", query=GOAL)
         first = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
+        before = kept_files(shop)
         second = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
-    assert second["planId"] != first["planId"]
+        assert kept_files(shop) == before
+        (shop / first["structuredKnowledgePath"]).unlink()
+        third = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
+    names = ("planId", "savedAt", "structuredKnowledgePath")
+    assert [second[name] for name in names] == [first[name] for name in names]
+    assert third["planId"] == first["planId"]
+    assert "structuredKnowledgePath" not in third  # the page is gone
     assert second["metadata"]["cacheHits"] == second["metadata"]["totalIterations"] == 1
     assert second["finalResults"] == first["finalResults"]
     assert [each["time"] for each in second["iterations"]] == [0]
     assert 0 < second["metadata"]["totalTime"] != first["metadata"]["totalTime"]
     assert second["index"]["files"] >= first["index"]["files"] > 0
-    hits = {entry.id: entry.hits for entry in keeping.entries(place.root_of(load_settings(shop)))}
-    assert hits == {first["planId"]: 1, second["planId"]: 0}
+    (entry,) = keeping.entries(place.root_of(load_settings(shop)))
+    assert entry.id == first["planId"]
+
+
+def kept_files(root: Path) -> dict[str, bytes]:
+    cache = root / ".gistdex" / "cache"
+    return {str(file): file.read_bytes() for file in cache.rglob("*") if file.is_file()}
+
+
+async def test_failed_plan_is_kept_without_a_page(shop: Path) -> None:
+    expected = {"keywords": ["cart"], "confidence": 0.1}
+    impossible = {"keywords": ["qqqzzz"], "contentPatterns": ["qqq"], "minMatches": 50}
+    async with gateway(shop) as call:
+        done = await call("gistdex_query_plan", goal=GOAL, expectedResults=expected)
+        assert (shop / done["structuredKnowledgePath"]).exists()
+        failed = await call(
+            "gistdex_query_plan",
+            goal=GOAL,
+            planId=done["planId"],
+            expectedResults={**impossible, "confidence": 1},
+            evaluationMode="strict",
+        )
+    assert failed["status"] == "failed"
+    assert "structuredKnowledgePath" not in failed
+    assert not (shop / done["structuredKnowledgePath"]).exists()
+    assert plan_of(shop, failed)["status"] == "failed"
+
+
+async def test_kept_plan_is_a_preset_for_another_goal(shop: Path) -> None:
+    expected = {"keywords": ["cart", "qqqzzz"], "contentPatterns": ["def "], "confidence": 0.1}
+    async with gateway(shop) as call:
+        done = await call(
+            "gistdex_query_plan",
+            goal=GOAL,
+            initialQueries=["Cart.total"],
+            expectedResults=expected,
+            maxIterations=1,
+        )
+        other = await call(
+            "gistdex_query_plan", goal="rounding", preset=done["planId"], maxIterations=1
+        )
+        unknown = await call.refused(
+            "gistdex_query_plan", goal=GOAL, preset="aaaaaaaa-0000-4000-8000-000000000001"
+        )
+    plan = plan_of(shop, other)
+    assert other["iterations"][0]["query"] == "Cart.total"
+    assert plan["waiting"] == ["rounding cart"]
+    assert plan["expectedResults"]["keywords"] == ["rounding", "cart"]
+    assert plan["expectedResults"]["contentPatterns"] == ["def "]
+    assert (unknown["error"], unknown["field"]) == ("not_found", "preset")
 
 
 @pytest.mark.parametrize(
@@ -552,7 +610,7 @@ async def test_text_has_the_plan_id_score_and_results(shop: Path) -> None:
     assert first == f"Query plan partial after 1 iteration with confidence {score:.2f}."
     assert f"planId: {data['planId']}" in rest
     assert "nowheretobefound" in text
-    assert f"{CART}:16-35  ShoppingCart" in rest
+    assert f"1. {CART}:16-36  ShoppingCart  1.00" in rest
 
 
 async def test_japanese_goal_gets_japanese_feedback(shop: Path) -> None:

@@ -13,12 +13,12 @@ from code_intel.errors import UpstreamError
 from code_intel.index.cancellation import run_read
 from code_intel.index.database import Database
 from code_intel.planning import keeping, place
+from code_intel.planning.expectations import ExpectedResults
 from code_intel.records import Hit, SearchAnswer, UpstreamStatus
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
-from code_intel.tools.plans.plan_inputs import ExpectedResults
 from hurry import late
 from projects import both_eras
 from served import gateway, settings_of
