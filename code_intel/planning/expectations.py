@@ -105,11 +105,11 @@ class StrategyGiven(PlanPart):
 
     initialMode: InitialMode | None = Field(
         default=None,
-        description="First query: broad (two keywords) or specific (all); default: goal and keywords.",
+        description="First query: broad (two keywords) or specific (all keywords).",
     )
     refinementMethod: Refinement | None = Field(
         default=None,
-        description="Further queries: keywords, semantic (names of the best hits), or hybrid (both).",
+        description="Further queries: keywords, semantic (names of the best hits) or hybrid.",
     )
     expansionRules: Words = Field(
         default=[],

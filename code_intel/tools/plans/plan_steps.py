@@ -111,7 +111,7 @@ async def evaluating(
 
 
 def _with_evaluation(answer: Answer, iteration: Iteration, confidence: float) -> Answer:
-    status = status_of(iteration.evaluation.confidence, confidence)
+    status = status_of(iteration.evaluation, confidence)
     evaluation = {
         "status": status,
         **evaluation_data(iteration.evaluation),
