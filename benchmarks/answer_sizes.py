@@ -44,8 +44,8 @@ TEXT = 4000
 """Tokens that the text of an answer may take when fifty hits are asked for."""
 TEXT_BY_DEFAULT = 2000
 """Tokens that the text of a search may take when nothing but the question is given."""
-WHOLE = frozenset({"execute", "command_execute"})
-"""Tools whose text is a prompt, which is never cut and may be as long as an answer."""
+WHOLE = frozenset({"execute", "command_execute", "list", "command_list"})
+"""Tools whose text is a prompt or a list to choose from, and may be as long as an answer."""
 AGREEMENTS = 2000
 WIDE = "^"
 """A pattern that every line matches."""
@@ -75,9 +75,8 @@ class Row(NamedTuple):
     @property
     def problem(self) -> str:
         """What is wrong with the answer, or the empty string."""
-        most = (
-            TEXT_BY_DEFAULT if self.default else MAX_ANSWER_TOKENS if self.tool in WHOLE else TEXT
-        )
+        short = TEXT_BY_DEFAULT if self.default else TEXT
+        most = MAX_ANSWER_TOKENS if self.tool in WHOLE else short
         if self.data > MAX_ANSWER_TOKENS or self.text > most:
             return "over its budget"
         return "cut, and no way to the rest" if self.cut and not self.way else ""
@@ -191,6 +190,8 @@ async def ask_commands(call: Caller, prefix: str = "") -> None:
     named = {"c1": "message", "c2": "parse", "c3": "header-0"}
     await call(f"{prefix}search", query="parse the header of a message")
     await call(f"{prefix}search", query="parse the header of a message", limit=20)
+    await call(f"{prefix}search", query="quaternion", limit=20)
+    await call(f"{prefix}list")
     await call(f"{prefix}describe", **named)
     await call(f"{prefix}execute", **named)
     await call(f"{prefix}reload")

@@ -279,14 +279,20 @@ def parts(settings: Settings, home: Path, rounds: int) -> tuple[dict[str, float]
     _, embedder, cache = open_models(settings)
     embedder.is_long_lived = True  # as servers have it
     with closing(CommandVectors(embedder, cache, patience=60)) as meanings:
-        assert meanings.of(loaded) is not None
+        assert not meanings.wait_for(loaded, lambda _done, _total: None)
         english, japanese = questions(rounds)
         for query in (*english, *japanese):
             timed("registry looked at again", registries.of)
             timed("BM25 of seed 000", loaded.index.search, query)
-            timed("words, all of it", find, loaded, [query], meanings=None)
+            timed("words, all of it", find, loaded, [query], command_vectors=None)
             timed("question embedded", meanings.question, query)
-            timed("fusion, question embedded before", find, loaded, [query], meanings=meanings)
+            timed(
+                "by meaning, question embedded before",
+                find,
+                loaded,
+                [query],
+                command_vectors=meanings,
+            )
     return seconds, {name: statistics.median(values) for name, values in times.items()}
 
 

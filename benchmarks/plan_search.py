@@ -10,7 +10,8 @@ This package, and twelve others whose sources are fetched once:
 Each question is asked of the same index in the same run three times: by one search with the goal
 alone, by one search with the goal and the expected keywords (the baseline), and by a plan, with the
 code of `gistdex_query_plan` (`planning.loop`). A plan with one iteration makes the search of the
-baseline; --iterations lets it go on by itself.
+baseline; --iterations lets it go on by itself. As many questions about other repositories, which
+nothing answers, show how often a plan claims to have succeeded.
 
 --expect has keywords and patterns, one question on each line, {"set", "repo", "id", "keywords",
 "patterns"}. The shipped ones were written from the questions alone, without code or labels; but the
@@ -36,6 +37,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.labels import (
     HERE,
+    OTHERS,
+    OWN,
     Repository,
     add_options,
     asked_about,
@@ -73,6 +76,7 @@ EXPECTATIONS = HERE / "data" / "plan_expectations.jsonl"
 PLAIN = re.compile("[a-z]+")
 """A keyword that is a word of English and no name that only who knows the code can know."""
 ALONE, EXPECTING = "the goal alone", "with expectations"
+UNANSWERABLE = "questions about other repositories"
 
 
 class Wanted(NamedTuple):
@@ -146,6 +150,7 @@ async def compared(
 ) -> Outcome:
     """Ask one question by a search with the goal, by the baseline, and by a plan."""
     goal = str(question["query"])
+    is_foreign = question["repo"] != place.name
     alone = (await ask(goal)).results
     query = goals.well_formed(goal, wanted.keywords)
     baseline = (await ask(query)).results
@@ -159,15 +164,17 @@ async def compared(
         repo=place.name,
         id=str(question.get("id") or goal),
         language=str(question.get("language", "")),
-        condition=EXPECTING if wanted.keywords else ALONE,
-        wanted=tuple(target["path"] for target in question["relevant"]),
+        condition=UNANSWERABLE if is_foreign else EXPECTING if wanted.keywords else ALONE,
+        wanted=() if is_foreign else tuple(target["path"] for target in question["relevant"]),
         alone=_named(alone, place.prefix),
         baseline=_named(baseline, place.prefix),
         plan=_named(plan.final, place.prefix)[:DEPTH],
         queries=tuple(each.query for each in plan.iterations),
         score=max((each.evaluation.score for each in plan.iterations), default=0.0),
         confidence=outcome.confidence(plan),
+        status=outcome.status(plan),
         lead=lead_of(baseline),
+        similarity=baseline[0].similarity if baseline else 0.0,
         stop=plan.stop,
         baseline_ms=took,
         plan_ms=1000 * (time.perf_counter() - began),
@@ -190,7 +197,17 @@ async def all_compared(
             await compared(ask, question, place, each, strategy, iterations)
             for each in ((Wanted(), wanted) if wanted else (Wanted(),))
         ]
+    for question in foreign(place):
+        outcomes.append(await compared(ask, question, place, Wanted(), strategy, iterations))
     return outcomes
+
+
+def foreign(place: Repository) -> list[dict[str, Any]]:
+    """Return as many shipped questions about other repositories as there are about this one."""
+    lines = (line for data in (OWN, OTHERS) for line in data.read_text("utf-8").splitlines())
+    others = [row for row in map(json.loads, lines) if row["repo"] != place.name]
+    step = max(1, len(others) // len(place.questions))
+    return others[::step][: len(place.questions)]
 
 
 def expectations(path: Path, *, plain: bool = False) -> dict[tuple[str, str], Wanted]:

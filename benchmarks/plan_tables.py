@@ -25,7 +25,9 @@ class Outcome(NamedTuple):
         queries: The queries of the plan.
         score: The best score of its iterations.
         confidence: The confidence of the plan.
+        status: The status of the plan.
         lead: The lead of the baseline's first result, if there is one.
+        similarity: The similarity of this result.
     """
 
     repo: str
@@ -39,7 +41,9 @@ class Outcome(NamedTuple):
     queries: tuple[str, ...]
     score: float
     confidence: float
+    status: str
     lead: float | None
+    similarity: float
     stop: str
     baseline_ms: float
     plan_ms: float
@@ -83,11 +87,17 @@ def gains(
 def show_plans(outcomes: Sequence[Outcome], label: str) -> dict[str, Any]:
     """Print every table, condition by condition, and return what they say."""
     print(f"# {label}")
-    report = {}
+    report: dict[str, Any] = {}
     for condition in dict.fromkeys(each.condition for each in outcomes):
         mine = [each for each in outcomes if each.condition == condition]
         print(f"\n## {condition}: {len(mine)} questions")
+        statuses = Counter(each.status for each in mine)
+        print(", ".join(f"{status} {count}" for status, count in statuses.most_common()))
+        if not any(each.wanted for each in mine):
+            report[condition] = {"statuses": statuses}
+            continue
         report[condition] = {
+            "statuses": statuses,
             "parts": _show_parts(mine),
             "confidence": _show_confidence(mine),
             "cost": _show_cost(mine),

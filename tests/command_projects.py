@@ -104,9 +104,12 @@ def executable(folder: Path, text: str) -> str:
 
 
 async def text_of(call: Caller, tool: str, **arguments: Any) -> str:
-    """Return the text of an answer."""
+    """Return the first text of an answer."""
+    return (await texts_of(call, tool, **arguments))[0]
+
+
+async def texts_of(call: Caller, tool: str, **arguments: Any) -> list[str]:
+    """Return the texts of an answer."""
     result = await call.client.call_tool(tool, arguments)
     assert not result.is_error, result.structured_content
-    (content,) = result.content
-    assert content.type == "text"
-    return content.text
+    return [content.text for content in result.content if content.type == "text"]

@@ -7,7 +7,8 @@ to stay below the requested confidence.
 
 The score says how well results fit the expectations. It does not say whether they are right: right
 results often have fewer of the expected words. So the confidence is another number, the chance that
-the first result is right, which depends on its lead over the next ones (docs/decisions/0090).
+the first result is right, which depends on its lead over the next ones and on its similarity to the
+query (docs/decisions/0090).
 """
 
 import math
@@ -29,14 +30,11 @@ WEIGHTS = Metrics(
 )
 """What each metric adds to the score; 1 together."""
 PARTIAL = 0.3
-"""Confidence and score above which what was found is worth something."""
-LEAD_BIAS, LEAD_SLOPE = -0.40, 5.37
-"""From the lead of the first result to the chance that it is right, by a logistic curve.
-
-Fitted by `benchmarks/fit_plan_confidence.py`.
+"""Score above which what was found is worth something."""
+BIAS, LEAD_SLOPE, SIMILARITY_SLOPE = -2.97, 8.65, 2.64
+"""From the lead and the similarity of the first result to the chance that it is right, by a
+logistic curve that `benchmarks/fit_plan_confidence.py` fits.
 """
-MAX_SINGLE_CHANCE = 0.99
-"""Chance of a single result; nothing follows with which it could be compared."""
 MAX_FOLLOWERS = 3
 """Results after the first with which it is compared."""
 EMPTY_EVALUATION = Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0, 0.0)
@@ -72,12 +70,12 @@ def evaluate(results: Sequence[Result], expected: Expected, mode: Mode = "fuzzy"
     )
     nowhere = {at for each, row in zip(things, said, strict=True) if not any(row) for at in each}
     sought = [(each, any(row)) for each, row in zip(patterns, matching, strict=True)]
-    score, confidence = score_of(metrics), chance_of_first(results)
+    score, chance = score_of(metrics), chance_of_first(results)
     if is_incomplete := mode == "strict" and metrics.recall < 1:
         score *= _bounded(expected.confidence)
     is_unmet = bool(rows or matching) and not any(map(any, (*rows, *matching)))
-    if is_incomplete or is_unmet or score <= PARTIAL:
-        confidence = min(confidence, score)
+    is_limited = is_incomplete or is_unmet or score <= PARTIAL
+    confidence = score if chance is None or (is_limited and score < chance) else chance
     return Evaluation(
         metrics,
         score,
@@ -99,23 +97,20 @@ def score_of(metrics: Metrics) -> float:
     return _bounded(round(math.fsum(weight * _bounded(value) for weight, value in pairs), 6))
 
 
-def chance_of_first(results: Sequence[Result]) -> float:
+def chance_of_first(results: Sequence[Result]) -> float | None:
     """Return the chance that the first result is right, 0 to 1, rounded to six decimals.
 
-    Scores of the forest are relative to the first result, so its lead decides. Scores of the map
-    are calibrated; the first one is below 1 and is the chance itself. A single result has no lead.
-    Then its similarity is the chance.
+    Scores of the forest are relative to the first result, so its lead and its similarity decide.
+    Scores of the map are calibrated; the first one is below 1 and is the chance itself. None if
+    there is neither, as for a single result.
     """
-    if not results:
-        return 0.0
     first, lead = results[0], lead_of(results)
     if 0 < first.score < 1:
-        chance = first.score
-    elif lead is None:
-        chance = min(MAX_SINGLE_CHANCE, first.similarity)
-    else:
-        chance = 1 / (1 + math.exp(-(LEAD_BIAS + LEAD_SLOPE * lead)))
-    return round(_bounded(chance), 6)
+        return round(first.score, 6)
+    if lead is None:
+        return None
+    value = BIAS + LEAD_SLOPE * lead + SIMILARITY_SLOPE * _bounded(first.similarity)
+    return round(1 / (1 + math.exp(-value)), 6)
 
 
 def lead_of(results: Sequence[Result]) -> float | None:
@@ -135,14 +130,15 @@ def hundredths(confidence: float, requested: float) -> float:
     return rounded - 0.01 if confidence < requested <= rounded else rounded
 
 
-def status_of(confidence: float, requested: float) -> Status:
-    """Return `success` from the requested confidence on, `partial` above `PARTIAL`.
+def status_of(evaluation: Evaluation, requested: float) -> Status:
+    """Return `success` from the requested confidence on, `partial` for a score above `PARTIAL`.
 
-    A confidence of 0 is a failure in any case: nothing was found.
+    Results with little confidence often contain the right one further down, so they are partial.
+    Without results both numbers are 0, and the plan has failed.
     """
-    if confidence > 0 and confidence >= requested:
+    if evaluation.confidence > 0 and evaluation.confidence >= requested:
         return "success"
-    return "partial" if confidence > PARTIAL else "failed"
+    return "partial" if evaluation.score > PARTIAL else "failed"
 
 
 def _share(hits: Iterable[bool]) -> float:

@@ -82,7 +82,7 @@ class ExpectedResults(PlanPart):
     keywords: Words = Field(
         default=[],
         max_length=records.MAX_KEYWORDS,
-        description="Words that results should contain; default: the goal's.",
+        description="Words that results should contain, added to the query; default: the goal's.",
     )
     minMatches: records.MinMatches | None = Field(
         default=None, description=f"Number of results to expect; default {records.MIN_MATCHES}."
@@ -96,7 +96,7 @@ class ExpectedResults(PlanPart):
     )
     confidence: records.Share | None = Field(
         default=None,
-        description=f"Score that is good enough; default {records.DEFAULT_CONFIDENCE:g}.",
+        description=f"Confidence that is good enough; default {records.DEFAULT_CONFIDENCE:g}.",
     )
 
 
@@ -105,11 +105,11 @@ class StrategyGiven(PlanPart):
 
     initialMode: records.InitialMode | None = Field(
         default=None,
-        description="First query: broad (two keywords) or specific (all); default: the goal.",
+        description="First query: broad (two keywords) or specific (all keywords).",
     )
     refinementMethod: records.Refinement | None = Field(
         default=None,
-        description="Add missing keywords, words of the best hits (semantic), or both (hybrid).",
+        description="Further queries: keywords, semantic (names of the best hits) or hybrid.",
     )
     expansionRules: Words = Field(
         default=[],
@@ -145,7 +145,7 @@ def shipped() -> Mapping[str, Preset]:
     found = {}
     for name, row in tomllib.loads(text).items():
         alternatives = "|".join(_INDENT.sub("", each) for each in row.pop("alternatives"))
-        row["expectedResults"]["contentPatterns"] = [f"(?m){alternatives}"]
+        row.setdefault("expectedResults", {})["contentPatterns"] = [f"(?m){alternatives}"]
         found[name] = Preset.model_validate(row)
     return found
 

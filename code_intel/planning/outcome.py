@@ -17,9 +17,12 @@ def confidence(plan: QueryPlan) -> float:
 
 def status(plan: QueryPlan) -> Status:
     """Return the status of a plan; out of time with a result is at least partial."""
-    reached = status_of(confidence(plan), plan.expected.confidence)
+    requested = plan.expected.confidence
+    reached = {status_of(each.evaluation, requested) for each in plan.iterations}
+    if "success" in reached:
+        return "success"
     late = plan.stop == "timeout" and any(each.results for each in plan.iterations)
-    return "partial" if late and reached == "failed" else reached
+    return "partial" if late or "partial" in reached else "failed"
 
 
 def best(plan: QueryPlan) -> Iteration | None:

@@ -51,7 +51,7 @@ class Defaults(PlanPart):
         default=records.MIN_MATCHES, description="Number of expected results."
     )
     confidence: records.Share = Field(
-        default=records.DEFAULT_CONFIDENCE, description="Score at which a plan succeeds."
+        default=records.DEFAULT_CONFIDENCE, description="Confidence at which a plan succeeds."
     )
     evaluationMode: records.Mode = Field(default="fuzzy", description="How keywords match.")
     refinementMethod: records.Refinement = Field(

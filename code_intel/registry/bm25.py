@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
     import numpy as np
     from numpy.typing import NDArray
 
+    Values = NDArray[np.float64]
+
 K1 = 1.2
 """How soon a term that is repeated adds nothing more."""
 B = 0.75
@@ -41,19 +43,17 @@ class BM25Index:
         self.commands = tuple(first_of_each(commands))
         self._tokenize = tokenize
         counts = [Counter(tokenize(searched(command))) for command in self.commands]
-        numbers: dict[str, int] = {}
-        of_term = [numbers.setdefault(term, len(numbers)) for counted in counts for term in counted]
-        times = np.array([often for counted in counts for often in counted.values()], dtype=float)
-        positions = np.repeat(np.arange(len(counts)), [len(counted) for counted in counts])
-        having = np.bincount(of_term, minlength=len(numbers)) if of_term else np.zeros(0, dtype=int)
-        by_term = np.argsort(np.array(of_term, dtype=int), kind="stable")
         lengths = np.array([counted.total() for counted in counts], dtype=float)
-        weights = _saturated(times, lengths[positions], lengths.sum() / max(1, len(counts)))
-        idfs = np.array([self._idf(number) for number in having.tolist()], dtype=float)
-        self._positions = positions[by_term]
-        self._weights = weights[by_term] * np.repeat(idfs, having)
-        ends = [0, *np.cumsum(having).tolist()]
-        self._rows = {term: slice(ends[at], ends[at + 1]) for term, at in numbers.items()}
+        rows: dict[str, list[tuple[int, int]]] = {}
+        for position, counted in enumerate(counts):
+            for term, times in counted.items():
+                rows.setdefault(term, []).append((position, times))
+        shortened = K1 * (1 - B + B * lengths / max(1.0, lengths.mean())) if counts else lengths
+        self._rows: dict[str, tuple[NDArray[np.int64], Values]] = {}
+        for term, row in rows.items():
+            positions, times = np.array(row).T
+            weights = self._idf(len(row)) * times * (K1 + 1) / (times + shortened[positions])
+            self._rows[term] = positions, weights
 
     def search(self, query: str, top_n: int | None = None) -> list[tuple[int, float]]:
         """Return (position, score) of the commands that share a term with a query, best first.
@@ -73,44 +73,27 @@ class BM25Index:
         kept = order if top_n is None else order[: max(0, top_n)]
         return list(zip(kept.tolist(), scores[kept].tolist(), strict=True))
 
-    def scores(self, terms: Sequence[str]) -> "NDArray[np.float64]":
+    def scores(self, terms: Sequence[str]) -> "Values":
         """Return the scores of all commands for these terms, shape (commands,); else 0."""
         import numpy as np
 
         scores = np.zeros(len(self.commands))
         for term in terms:
-            row = self._rows.get(term)
-            if row is not None:
-                scores[self._positions[row]] += self._weights[row]  # a command is once in a row
+            if term in self._rows:
+                positions, weights = self._rows[term]
+                scores[positions] += weights  # a command is once in a row
         return scores
 
     def terms(self, query: str) -> list[str]:
         """Return a query's terms, repeats kept."""
         return self._tokenize(query)
 
-    def most(self, query: str) -> float:
-        """Return the sum of the weights (IDF) of a query's terms.
-
-        Terms of no command count as well, so an unknown word lowers the score. 0 without terms.
-        """
-        return math.fsum(map(self.idf, self.terms(query)))
-
     def idf(self, term: str) -> float:
         """Return the weight of a term: above 0, and higher for rarer terms (seed 000, IDF 計算)."""
-        row = self._rows.get(term, slice(0, 0))
-        return self._idf(row.stop - row.start)
+        return self._idf(len(self._rows[term][0]) if term in self._rows else 0)
 
     def _idf(self, having: int) -> float:
         return math.log((len(self.commands) - having + 0.5) / (having + 0.5) + 1)
-
-
-def _saturated(
-    times: "NDArray[np.float64]", lengths: "NDArray[np.float64]", average: float
-) -> "NDArray[np.float64]":
-    """Return the factor that repetition and length make of a term's IDF."""
-    # Where a term occurs at all, the average length is above 0.
-    share: NDArray[np.float64] = times * (K1 + 1) / (times + K1 * (1 - B + B * lengths / average))
-    return share
 
 
 def first_of_each(commands: Sequence[Command]) -> Iterator[Command]:

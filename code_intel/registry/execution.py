@@ -8,7 +8,7 @@ import codecs
 import re
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -34,8 +34,6 @@ from code_intel.registry.sources import filling
 
 MAX_RUNNING = 4
 """Programs that one server runs at a time; each may need a core, and Deno 100 MB."""
-SIGNAL_EXIT_BASE = 128
-"""A shell's exit code is this plus the number of the signal that ended the program."""
 _NOT_FETCHED = re.compile(
     r"^error: (JSR package manifest for .* failed to load|Import '.*' failed|Failed loading "
     r"|Module not found \"|"
@@ -151,11 +149,7 @@ def _prepared(
 
 @asynccontextmanager
 async def _turn(turns: CapacityLimiter, seconds: int, command: Command) -> AsyncIterator[None]:
-    """Wait until another program may run, and count it while it runs.
-
-    Raises:
-        BusyError: No program ended within the time limit.
-    """
+    """Wait until another program may run, and count it while it runs; else raise BusyError."""
     with move_on_after(seconds) as waiting:
         await turns.acquire()
     if waiting.cancelled_caught:
@@ -177,11 +171,7 @@ async def _carried_out(
     asked: OptionRequest,
     report: Report | None,
 ) -> ProgramOutput:
-    """Run the program.
-
-    Raises:
-        ExecutionError: It cannot be started.
-    """
+    """Run the program; raise ExecutionError if it cannot be started."""
     try:
         return await run(
             runners.command_line(runner, command, asked),
@@ -199,15 +189,11 @@ async def _carried_out(
 def _executed(
     settings: Settings, runner: Runner, command: Command, heard: ProgramOutput
 ) -> ExecutionResult:
-    """Return the prompt.
-
-    Raises:
-        ExecutionError: The program failed or printed no prompt.
-    """
-    said = heard.stderr.text()
+    """Return the prompt; raise ExecutionError if the program failed or printed none."""
     if not heard.cut:
         why, details, hint = _trouble(settings, heard)
         if why:
+            said = heard.message()
             if runner.name == DENO and _NOT_FETCHED.search(said):
                 hint = FETCH_HINT
             raise _failed(
@@ -233,20 +219,13 @@ def _trouble(settings: Settings, heard: ProgramOutput) -> tuple[str, dict[str, i
     if heard.flooded or code is None:
         return f"wrote more than {MAX_STDERR_BYTES >> 20} MiB to stderr and was stopped", {}, None
     if code < 0:
-        return f"was killed by {_signal(-code)}", {"signal": -code}, None
+        names = {each.value: each.name for each in signal.Signals}
+        return f"was killed by {names.get(-code, f'signal {-code}')}", {"signal": -code}, None
     if code:
-        by = f" ({_signal(code - SIGNAL_EXIT_BASE)})" if _signal(code - SIGNAL_EXIT_BASE) else ""
-        return f"ended with exit code {code}{by}", {"exit_code": code}, None
+        return f"ended with exit code {code}", {"exit_code": code}, None
     if not heard.stdout.strip():
         return "printed no prompt", {"exit_code": 0}, None
     return "", {}, None
-
-
-def _signal(number: int) -> str:
-    """Return the name of a signal, or an empty text if the number is not a signal."""
-    with suppress(ValueError):
-        return signal.Signals(number).name
-    return f"signal {number}" if number > 0 and number < SIGNAL_EXIT_BASE >> 1 else ""
 
 
 def _failed(

@@ -1,14 +1,11 @@
 """Find, read and check the registries of a project (seed 000; docs/decisions/0044).
 
-An unchanged file is not read again, a changed one is read at the next call. Nothing is written: a
-project without a config has the default one.
+A file is read at each call, and checked again after a change. Nothing is written: a project without
+a config has the default one.
 """
 
 import hashlib
-import os
-import stat
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,23 +14,23 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from code_intel.errors import RegistryError
-from code_intel.index.safe_files import open_resolved
+from code_intel.index.safe_files import read_resolved
 from code_intel.registry import checking, place, reading
 from code_intel.registry.bm25 import BM25Index
 from code_intel.registry.checking import MalformedRegistry
-from code_intel.registry.records import DEFAULT_AGENT, CommandKey, Registry
+from code_intel.registry.records import DEFAULT_AGENT, Registry
 from code_intel.registry.sources.discovery import ClientCommands, client_commands, folders
 
 ALL_AGENTS = "*"
-"""Every agent, for `reload`."""
+"""Stands for every agent where all registries are reloaded."""
 MAX_REGISTRY_BYTES = 8 * 1024 * 1024
 MAX_CONFIG_BYTES = 256 * 1024
 MAX_CACHED_BYTES = 4 * MAX_REGISTRY_BYTES
 """Bytes of the files in memory, the latest first; each needs about eight times its size."""
+NOT_FOUND = "File not found"
+"""Seed 001's words."""
 DEFAULT_REGISTRIES: Mapping[str, str] = MappingProxyType({DEFAULT_AGENT: place.REGISTRY})
 """The registries without a config (seed 000)."""
-SETTLED_AFTER_S = 2.0
-"""Seconds: a file may change again within the time resolution of its disk (FAT: 2 s)."""
 
 ResultT = TypeVar("ResultT")
 
@@ -55,28 +52,10 @@ class LoadedRegistry:
         """The BM25 index of its stems and their English (see `reading`)."""
         return reading.index(self.registry.commands)
 
-    @cached_property
-    def positions(self) -> Mapping[CommandKey, int]:
-        """The position of each command in the index."""
-        return {command.key: position for position, command in enumerate(self.index.commands)}
-
-
-class _Stamp(NamedTuple):
-    """Metadata of a file that differ after a change."""
-
-    real: Path
-    device: int
-    inode: int
-    size: int
-    modified: int
-    changed: int
-
 
 class _CachedFile(NamedTuple):
     path: Path
-    stamp: _Stamp
-    digest: str
-    is_settled: bool
+    data: bytes
     value: Any
 
 
@@ -86,14 +65,10 @@ class Registries:
     Args:
         root: The project.
         home: Another folder to look in; default: the user's home.
-        recent: Age in seconds up to which a file is read again and compared.
     """
 
-    def __init__(
-        self, root: Path, home: Path | None = None, *, recent: float = SETTLED_AFTER_S
-    ) -> None:
+    def __init__(self, root: Path, home: Path | None = None) -> None:
         self._within = place.roots(root, home)
-        self._recent = recent
         self._kept: dict[str, _CachedFile] = {}
         self._joined: tuple[LoadedRegistry | None, ClientCommands, LoadedRegistry] | None = None
         self._lock = threading.RLock()
@@ -134,24 +109,38 @@ class Registries:
                 hint = (
                     f"Create it (docs/command-registry.md), or name another file in {place.CONFIG}."
                 )
-                raise self._error(missing, "File not found", hint)
+                raise self._error(missing, NOT_FOUND, hint)
 
             def made(data: bytes, digest: str) -> LoadedRegistry:
-                return LoadedRegistry(checking.registry(checking.parsed(data), agent, path), digest)
+                return LoadedRegistry(checking.registry(data, agent, path), digest)
 
             return self._read(agent, path, MAX_REGISTRY_BYTES, made)
 
-    def reload(self, agent: str = DEFAULT_AGENT) -> Iterator[LoadedRegistry]:
-        """Read the registry of an agent, or all registries (`*`), even if the files are unchanged.
+    def reload(self, agent: str = DEFAULT_AGENT) -> LoadedRegistry:
+        """Read the registry of an agent, even if its file is unchanged.
+
+        Raises:
+            RegistryError: As in `of`.
+        """
+        with self._lock:
+            self._kept.pop(agent, None)
+            return self.of(agent)
+
+    def reload_all(self) -> Iterator[tuple[str, LoadedRegistry | RegistryError]]:
+        """Read the registry of each agent anew; yield it, or why it cannot be used.
 
         They are read one after the other, because all may need too much memory.
 
         Raises:
-            RegistryError: As in `of`, at the first that cannot be used.
+            RegistryError: The config cannot be used.
         """
         with self._lock:
-            self._kept.clear() if agent == ALL_AGENTS else self._kept.pop(agent, None)
-            return map(self.of, self.agents() if agent == ALL_AGENTS else (agent,))
+            self._kept.clear()
+        for agent in self.agents():
+            try:
+                yield agent, self.of(agent)
+            except RegistryError as error:
+                yield agent, error
 
     def _config(self) -> Mapping[str, str]:
         path = place.first(place.CONFIG, self._within)
@@ -161,7 +150,7 @@ class Registries:
             place.CONFIG,
             path,
             MAX_CONFIG_BYTES,
-            lambda data, _: checking.registries(checking.parsed(data)),
+            lambda data, _: checking.registries(data),
         )
 
     def _place(self, agent: str) -> tuple[Path | None, str]:
@@ -187,41 +176,32 @@ class Registries:
     def _read(
         self, key: str, path: Path, most: int, made: Callable[[bytes, str], ResultT]
     ) -> ResultT:
-        """Return the content of a file or its problem, from memory if the file is unchanged."""
+        """Return what is made of a file's content; the former result if it is unchanged."""
         try:
-            value = self._known(key, path, most, made)
+            data = self._content(path, most)
+            kept = self._kept.pop(key, None)
+            if kept is None or (kept.path, kept.data) != (path, data):
+                kept = _CachedFile(path, data, made(data, hashlib.sha256(data).hexdigest()))
         except MalformedRegistry as error:
             raise self._error(path, str(error)) from None
+        except FileNotFoundError:
+            raise self._error(path, NOT_FOUND) from None
         except OSError as error:
-            raise self._error(path, _said(error)) from None
-        if isinstance(value, MalformedRegistry):
-            raise self._error(path, str(value))
+            raise self._error(path, error.strerror or str(error)) from None
+        self._kept[key] = kept
+        while sum(len(each.data) for each in self._kept.values()) > MAX_CACHED_BYTES:
+            del self._kept[next(iter(self._kept))]  # a config may name a hundred large ones
+        value: ResultT = kept.value
         return value
 
-    def _known(
-        self, key: str, path: Path, most: int, made: Callable[[bytes, str], ResultT]
-    ) -> ResultT | MalformedRegistry:
+    def _content(self, path: Path, most: int) -> bytes:
         real = place.confined(path, self._within)
         if real is None:
             raise MalformedRegistry("It is outside the project and the home folder")
-        kept = self._kept.get(key)
-        if kept and kept.path != path:
-            kept = None
-        value: ResultT | MalformedRegistry
-        # The stamps are of one moment.
-        if kept and kept.is_settled and kept.stamp == _stamp(real, os.stat(real)):  # noqa: PTH116
-            value = kept.value
-            return value
-        data, stamp = _content(real, most)
-        digest = hashlib.sha256(data).hexdigest()
-        value = kept.value if kept and kept.digest == digest else _outcome(made, data, digest)
-        latest = max(stamp.modified, stamp.changed) / 1e9
-        is_settled = abs(time.time() - latest) > self._recent
-        self._kept.pop(key, None)
-        self._kept[key] = _CachedFile(path, stamp, digest, is_settled, value)
-        while sum(kept.stamp.size for kept in self._kept.values()) > MAX_CACHED_BYTES:
-            del self._kept[next(iter(self._kept))]  # a config may name a hundred large ones
-        return value
+        data, _ = read_resolved(str(real), most + 1)
+        if len(data) > most:
+            raise MalformedRegistry(f"It is larger than {most // 1024:,} KiB")
+        return data
 
     def _error(self, path: Path, reason: str, hint: str | None = None) -> RegistryError:
         shown = place.shown(path, self._within)
@@ -251,41 +231,3 @@ def _joined(root: Path, own: LoadedRegistry | None, found: ClientCommands) -> Lo
     )
     content = repr((own and own.digest, found.commands))
     return LoadedRegistry(joined, hashlib.sha256(content.encode("utf-8", "replace")).hexdigest())
-
-
-def _outcome(
-    made: Callable[[bytes, str], ResultT], data: bytes, digest: str
-) -> ResultT | MalformedRegistry:
-    try:
-        return made(data, digest)
-    except MalformedRegistry as error:
-        return MalformedRegistry(str(error))  # without the frames in which it was raised
-
-
-def _content(real: Path, most: int) -> tuple[bytes, _Stamp]:
-    """Return the bytes of a regular file at one moment, and its stamp at that moment."""
-    for _ in range(2):
-        with os.fdopen(open_resolved(str(real)), "rb") as file:
-            before = os.fstat(file.fileno())
-            if not stat.S_ISREG(before.st_mode):
-                raise MalformedRegistry("It is not a regular file")
-            if before.st_size > most:
-                raise MalformedRegistry(f"It is larger than {most // 1024:,} KiB")
-            data = file.read(most + 1)
-            after = os.fstat(file.fileno())
-        if _stamp(real, before) == _stamp(real, after) and len(data) == after.st_size:
-            return data, _stamp(real, after)
-    raise MalformedRegistry("It changed while it was being read")
-
-
-def _stamp(real: Path, found: os.stat_result) -> _Stamp:
-    return _Stamp(
-        real, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-    )
-
-
-def _said(error: OSError) -> str:
-    """Return an operating system error as text, in seed 001's words if it has some."""
-    return (
-        "File not found" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
-    )

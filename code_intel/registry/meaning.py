@@ -1,16 +1,17 @@
-"""Make the vectors of commands in the background, and those of questions.
+"""Make the vectors of commands in the background.
 
-Vectors of commands are cached by text, so a slightly changed registry is ready soon. A registry
-has vectors only when all of its commands have one; else those without would be ranked last
-(docs/decisions/0045).
+Vectors are kept in the user's vector cache, which the forest uses, too. So a slightly changed
+registry is ready soon. A registry has vectors only when all of its commands have one; else those
+without would be ranked last (docs/decisions/0087).
 """
 
 import logging
+import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.chunking.words import split_identifier
@@ -31,28 +32,24 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
 logger = logging.getLogger(__name__)
 
-VECTOR_TIMEOUT_S = 3.0
-"""Seconds that a search waits for the vectors of a small registry while the model loads."""
-COUNT_SHARE = 1 / 3
-"""Share of that time for counting the missing vectors; a large registry is not waited for."""
+VECTOR_TIMEOUT_S = 1.0
+"""Seconds that a search of a server waits for vectors; then it is answered by words."""
 MAX_WAITED_TEXTS = 200
-"""Texts without a vector up to which a registry is small; more take longer than anybody waits."""
+"""Missing vectors up to which a search waits; more take longer than the timeout."""
 TEXTS_PER_BATCH = 64
 VECTORS_PER_BLOCK = 1_024
 """Vectors that are converted at a time; conversion needs six times their memory."""
 RETRY_SECONDS = 10.0
-"""After which a model that failed is tried again."""
+"""Time after which a model that failed is tried again; until then, searches do not wait."""
 STOP_SECONDS = 5.0
 PROGRESS_SECONDS = 0.2
 MAX_REGISTRIES = 8
-"""Whose vectors are held at a time."""
-MAX_QUESTIONS = 256
-"""Questions whose vectors are held."""
+"""Registries whose vectors are in memory."""
 
-NO_MODEL = "embedding: words only, because there is no model"
-UNCALIBRATED_COMMANDS = "embedding: words only, because no score is calibrated for {}"
-LOADING = "embedding: words only while the model is loading; search again in a moment"
-PENDING = "embedding: words only; {:,} of {:,} commands have no vector yet"
+NO_MODEL = "embedding: There is no model."
+UNCALIBRATED_COMMANDS = "embedding: No score is calibrated for {}."
+LOADING = "embedding: The model is still loading."
+PENDING = "embedding: {:,} of {:,} commands have no vector yet."
 
 
 class RegistryVectors(NamedTuple):
@@ -60,8 +57,8 @@ class RegistryVectors(NamedTuple):
 
     Attributes:
         identity: The identity of the engine.
-        rows: One per command of `Loaded.index.commands`, of length 1 in `space`; shape (commands,
-            dimensions).
+        rows: One per command of `LoadedRegistry.index.commands`, of length 1 in `space`; shape
+            (commands, dimensions).
         everyday: Vectors of everyday matters that no command is for.
         space: The space in which they are compared with questions.
     """
@@ -74,46 +71,31 @@ class RegistryVectors(NamedTuple):
 
 @dataclass(eq=False)
 class _Job:
-    """A registry whose vectors are wanted.
+    """The vectors of one state of a registry, or the work on them.
 
     Attributes:
-        missing: Texts without a vector; None until the cache has been asked.
-        counted: Set when `missing` is known.
-        over: Set when the vectors are there, or will not be.
-        failed: When, and the reason.
+        missing: Number of texts without a vector; None until the cache has been asked.
+        problem: Why it ended without vectors.
+        retry_at: When a problem has to be tried again.
+        is_over: Whether it has ended, or has been stopped.
     """
 
     identity: str
     digest: str
-    whose: str
     texts: tuple[str, ...]
-    known: "dict[str, Rows]" = field(default_factory=dict)
     missing: int | None = None
-    counted: threading.Event = field(default_factory=threading.Event)
-    over: threading.Event = field(default_factory=threading.Event)
-    failed: tuple[float, str] | None = None
-
-    def is_for(self, identity: str, digest: str, retry: float) -> bool:
-        """Say whether this job is what is wanted, and is not to be tried again."""
-        tried = self.failed is None or time.monotonic() < self.failed[0] + retry
-        return tried and (self.identity, self.digest) == (identity, digest)
-
-    def fail(self, why: str) -> None:
-        """End it without vectors."""
-        self.failed = (time.monotonic(), why)
-        self.end()
-
-    def end(self) -> None:
-        """Wake all waiting threads."""
-        self.counted.set()
-        self.over.set()
+    vectors: RegistryVectors | None = None
+    problem: str = ""
+    retry_at: float = math.inf
+    is_over: bool = False
+    thread: threading.Thread | None = None
 
 
 class CommandVectors:
-    """The vectors of registries and of questions; safe for threads.
+    """The vectors of registries; safe for threads.
 
     Args:
-        embedder: The embedder of the process; the forest's engine is the fastest.
+        embedder: The embedder of the process.
         cache: The user's vector cache.
         patience: Seconds that a search waits at most.
         retry: Seconds after which a failed model is tried again.
@@ -130,191 +112,152 @@ class CommandVectors:
         self._cache = cache
         self._patience = patience
         self._retry = retry
-        self._lock = threading.Lock()
-        self._ready: OrderedDict[tuple[str, str], RegistryVectors] = OrderedDict()
-        self._asked: OrderedDict[tuple[str, str], Rows] = OrderedDict()
-        self._jobs: dict[str, _Job] = {}
-        self._worker: threading.Thread | None = None
-        self._closed = False
+        self._changed = threading.Condition()
+        self._jobs: OrderedDict[str, _Job] = OrderedDict()
+        self._is_closed = False
 
-    def of(self, loaded: LoadedRegistry) -> RegistryVectors | None:
-        """Return the vectors of a registry; None without any (see `why_not`)."""
-        job = self._wanted(loaded)
-        if job is not None:
-            until = time.monotonic() + self._patience
-            job.counted.wait(self._patience * COUNT_SHARE)
-            if job.missing is not None and job.missing <= MAX_WAITED_TEXTS:
-                job.over.wait(max(0.0, until - time.monotonic()))
-        with self._lock:
-            return self._ready.get((self._embedder.identity, loaded.digest))
+    def of(self, loaded: LoadedRegistry) -> tuple[RegistryVectors | None, str]:
+        """Return the vectors of a registry, or why there are none; wait for a small registry."""
+        with self._changed:
+            job, reason = self._job(loaded)
+            if job is None:
+                return None, reason
+            self._changed.wait_for(
+                lambda: job.is_over or (job.missing or 0) > MAX_WAITED_TEXTS, self._patience
+            )
+            return job.vectors, _why_not(job)
 
     def wait_for(self, loaded: LoadedRegistry, told: Callable[[int, int], None]) -> str:
-        """Wait for the vectors of a registry; return the reason without any, as `why_not` does.
+        """Wait for the vectors of a registry; return why there are none, or an empty text.
 
         `told` is called now and then with the number of finished texts and their total.
         """
-        job = self._wanted(loaded)
-        while job is not None and not job.over.wait(PROGRESS_SECONDS):
-            total = len(job.texts)
-            told(0 if job.missing is None else total - job.missing, total)
-        return self.why_not(loaded)
-
-    def pending(self, loaded: LoadedRegistry) -> int:
-        """Return how many commands of a registry have no vector yet."""
-        with self._lock:
-            if (self._embedder.identity, loaded.digest) in self._ready:
-                return 0
-            job = self._jobs.get(_whose(loaded))
-        left = job.missing if job is not None and job.digest == loaded.digest else None
-        total = len(loaded.index.commands)
-        return total if left is None else min(left, total)
-
-    def why_not(self, loaded: LoadedRegistry) -> str:
-        """Say why a registry has no vectors; empty where it has them, or has no commands."""
-        identity, total = self._embedder.identity, len(loaded.index.commands)
-        with self._lock:
-            job = self._jobs.get(_whose(loaded))
-            if (identity, loaded.digest) in self._ready or not total:
-                return ""
-        if not identity:
-            return NO_MODEL
-        if not _calibrated(identity):
-            return UNCALIBRATED_COMMANDS.format(identity)
-        if job is not None and job.failed is not None:
-            return f"embedding: {job.failed[1]}"
-        return PENDING.format(left, total) if (left := self.pending(loaded)) else LOADING
+        with self._changed:
+            job, reason = self._job(loaded)
+        while job is not None and not job.is_over:
+            told(0 if job.missing is None else len(job.texts) - job.missing, len(job.texts))
+            with self._changed:
+                self._changed.wait(PROGRESS_SECONDS)
+        return reason if job is None else _why_not(job)
 
     def question(self, query: str) -> "Rows":
-        """Return the vector of a question, shape (dimensions,), of length 1; the latest are cached.
+        """Return the vector of a question, shape (dimensions,), of length 1.
 
         Raises:
             EmbeddingError: The model failed.
             UsageError: There is nothing to embed.
         """
-        query = " ".join(query.split())  # a final space changes the vector
-        key = (self._embedder.identity, query)
-        with self._lock:
-            known = self._asked.get(key)
-        if known is not None:
-            return known
-        vector = embedded(self._embedder, query)
-        with self._lock:
-            self._asked[key] = vector
-            while len(self._asked) > MAX_QUESTIONS:
-                self._asked.popitem(last=False)
-        return vector
+        return embedded(self._embedder, " ".join(query.split()))  # a space changes the vector
 
     def close(self) -> None:
         """End the work; the vectors made so far stay in the cache."""
-        with self._lock:
-            self._closed = True
-            jobs, self._jobs = list(self._jobs.values()), {}
-            worker = self._worker
+        with self._changed:
+            self._is_closed = True
+            jobs = list(self._jobs.values())
+            for job in jobs:
+                self._stop(job)
         for job in jobs:
-            job.end()
-        if worker is not None:
-            worker.join(STOP_SECONDS)
+            if job.thread is not None:
+                job.thread.join(STOP_SECONDS)
 
-    def _wanted(self, loaded: LoadedRegistry) -> _Job | None:
-        """Return the job that makes the vectors of a registry; None if there is nothing to do."""
-        identity, whose = self._embedder.identity, _whose(loaded)
-        if not loaded.index.commands or not _calibrated(identity):
-            return None
-        with self._lock:
-            job = self._jobs.get(whose)
-            if self._closed or (identity, loaded.digest) in self._ready:
-                return None
-            if job is not None and job.is_for(identity, loaded.digest, self._retry):
-                return job
+    def _job(self, loaded: LoadedRegistry) -> tuple[_Job | None, str]:
+        """Return the job of a registry, begun if necessary, or why there is none."""
+        identity, whose = (
+            self._embedder.identity,
+            f"{loaded.registry.agent}\n{loaded.registry.path}",
+        )
+        if not loaded.index.commands or self._is_closed:
+            return None, ""
+        if not identity or identity not in curves() or fitted(identity) is None:
+            return None, UNCALIBRATED_COMMANDS.format(identity) if identity else NO_MODEL
+        whose = f"{loaded.registry.agent}\n{loaded.registry.path}"
+        job = self._jobs.pop(whose, None)
+        is_current = job and (job.identity, job.digest) == (identity, loaded.digest)
+        if job is None or not is_current or time.monotonic() >= job.retry_at:
             if job is not None:
-                job.end()  # the registry has changed, or its model, or the model failed a while ago
-            job = _Job(
-                identity, loaded.digest, whose, (*map(card, loaded.index.commands), *everyday())
+                self._stop(job)
+            job = _Job(identity, loaded.digest, (*map(card, loaded.index.commands), *everyday()))
+            job.thread = threading.Thread(
+                target=self._work, args=(job,), name="embed commands", daemon=True
             )
-            self._jobs[whose] = job
-            if self._worker is None or not self._worker.is_alive():
-                self._worker = threading.Thread(
-                    target=self._work, name="embed commands", daemon=True
-                )
-                self._worker.start()
-            return job
+            job.thread.start()
+        self._jobs[whose] = job
+        while len(self._jobs) > MAX_REGISTRIES:
+            self._stop(self._jobs.popitem(last=False)[1])
+        return job, ""
 
-    def _work(self) -> None:
-        while (job := self._next()) is not None:
-            try:
-                self._step(job)
-            except CodeIntelError as error:
-                job.fail(error.message)
-            except Exception as error:  # end the job, or searches would wait for it
-                logger.exception("vectors of commands failed")
-                job.fail(f"words only, because of an unexpected {type(error).__name__}")
+    def _stop(self, job: _Job) -> None:
+        job.is_over = True
+        self._changed.notify_all()
 
-    def _next(self) -> _Job | None:
-        """Return the job with the least to do; with none left, the thread that asks ends."""
-        with self._lock:
-            waiting = [job for job in self._jobs.values() if not job.over.is_set()]
-            if not waiting:
-                self._worker = None
-                return None
-            return min(waiting, key=lambda job: job.missing or 0)
+    def _work(self, job: _Job) -> None:
+        vectors, problem = None, ""
+        try:
+            vectors = self._made(job)
+        except CodeIntelError as error:
+            problem = error.message
+        except Exception as error:  # end the job, or searches would wait for it
+            logger.exception("vectors of commands failed")
+            problem = f"An unexpected {type(error).__name__} occurred."
+        with self._changed:
+            job.vectors, job.problem, job.is_over = vectors, problem, True
+            job.retry_at = time.monotonic() + self._retry if problem else math.inf
+            self._changed.notify_all()
 
-    def _step(self, job: _Job) -> None:
-        """Ask the cache, or make one batch, or have it all."""
-        if job.missing is None:
-            size = self._embedder.dimensions
-            cached = self._cache.get(job.identity, job.texts)
-            job.known = {text: row for text, row in cached.items() if row.shape == (size,)}
-            job.missing = len(set(job.texts) - set(job.known))
-            job.counted.set()
-            return
-        left = [text for text in dict.fromkeys(job.texts) if text not in job.known]
-        if left:
-            made = self._embedder.passages(left[:TEXTS_PER_BATCH])
+    def _made(self, job: _Job) -> RegistryVectors | None:
+        """Take vectors from the cache, and make the others; return None if the job was stopped."""
+        size = self._embedder.dimensions
+        cached = self._cache.get(job.identity, job.texts)
+        known = {text: row for text, row in cached.items() if row.shape == (size,)}
+        left = [text for text in dict.fromkeys(job.texts) if text not in known]
+        self._count(job, len(left))
+        for at in range(0, len(left), TEXTS_PER_BATCH):
+            batch = left[at : at + TEXTS_PER_BATCH]
+            new = dict(zip(batch, self._embedder.passages(batch), strict=True))
             if self._embedder.identity != job.identity:
                 raise EmbeddingError("The embedding model has changed. Search again.")
-            new = dict(zip(left[:TEXTS_PER_BATCH], made, strict=True))
             self._cache.put(job.identity, new)
-            job.known.update(new)
-            job.missing = len(left) - len(new)
-            return
+            known |= new
+            self._count(job, len(left) - at - len(batch))
+            if job.is_over:
+                return None
         self._embedder.queries([job.texts[0]])  # so that the next question waits for no model
-        self._publish(job)
+        return _compared(job, known)
 
-    def _publish(self, job: _Job) -> None:
-        import numpy as np
+    def _count(self, job: _Job, missing: int) -> None:
+        with self._changed:
+            job.missing = missing
+            self._changed.notify_all()
 
-        calibration = fitted(job.identity)
-        assert calibration is not None  # noqa: S101 - else nothing was begun
-        space, blocks = calibration.space, range(0, len(job.texts), VECTORS_PER_BLOCK)
-        rows = np.concatenate(
-            [
-                space.passages(
-                    np.stack([job.known[text] for text in job.texts[at : at + VECTORS_PER_BLOCK]])
-                ).astype(np.float32)
-                for at in blocks
-            ]
-        )
-        job.known = {}
-        commands = len(rows) - len(everyday())
-        with self._lock:
-            if self._jobs.get(job.whose) is job:
-                vectors = RegistryVectors(job.identity, rows[:commands], rows[commands:], space)
-                self._ready[job.identity, job.digest] = vectors
-                while len(self._ready) > MAX_REGISTRIES:
-                    self._ready.popitem(last=False)
-                del self._jobs[job.whose]
-        job.end()
+
+def _compared(job: _Job, known: "dict[str, Rows]") -> RegistryVectors:
+    """Return the vectors of a job in the space in which they are compared with questions."""
+    import numpy as np
+
+    calibration = fitted(job.identity)
+    assert calibration is not None  # noqa: S101 - else nothing was begun
+    space = calibration.space
+    blocks = (
+        np.stack([known[text] for text in job.texts[at : at + VECTORS_PER_BLOCK]])
+        for at in range(0, len(job.texts), VECTORS_PER_BLOCK)
+    )
+    rows = np.concatenate([space.passages(block).astype(np.float32) for block in blocks])
+    commands = len(rows) - len(everyday())
+    return RegistryVectors(job.identity, rows[:commands], rows[commands:], space)
+
+
+def _why_not(job: _Job) -> str:
+    """Return why a job has no vectors; an empty text if it has."""
+    if job.vectors is not None:
+        return ""
+    if job.problem:
+        return f"embedding: {job.problem}"
+    if job.missing:
+        commands = len(job.texts) - len(everyday())
+        return PENDING.format(min(job.missing, commands), commands)
+    return LOADING
 
 
 def card(command: Command) -> str:
     """Return the text to embed for a command: its names as words, then its description."""
     return f"{split_identifier(command.name).lower()}. {command.description}"
-
-
-def _calibrated(identity: str) -> bool:
-    """Say whether vectors of an engine can be compared and scored."""
-    return identity in curves() and fitted(identity) is not None
-
-
-def _whose(loaded: LoadedRegistry) -> str:
-    return f"{loaded.registry.agent}\n{loaded.registry.path}"

@@ -7,9 +7,11 @@ versions (docs/decisions/0046).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from code_intel.config.client_files import GUARDED_FILES
 from code_intel.config.writable_folders import is_inside
@@ -36,27 +38,31 @@ DESCRIBE_HINT = "Call describe for the options of the command."
 GivenOptions = Mapping[str, Any] | Sequence[str] | None
 
 
-class CommandOption(NamedTuple):
-    """One row of the table: key, flags (a program gets the first), description."""
-
-    key: str
-    flags: tuple[str, ...]
-    about: str
-
-
-COMMAND_OPTIONS = (
-    CommandOption("edition", ("--edition", "-e"), "the name of an edition"),
-    CommandOption("adaptation", ("--adaptation", "-a"), "the name of an adaptation"),
-    CommandOption("file", ("--from", "-f", "--file"), "the path of a file"),
-    CommandOption("destination", ("--destination", "-d", "-o"), "a path"),
-    CommandOption("stdin", (), "a text"),
+COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "edition": ("--edition", "-e"),
+        "adaptation": ("--adaptation", "-a"),
+        "file": ("--from", "-f", "--file"),
+        "destination": ("--destination", "-d", "-o"),
+        "stdin": (),
+    }
 )
-OPTION_KEYS = tuple(option.key for option in COMMAND_OPTIONS)
-NOT_GIVEN: tuple[object, ...] = (None, False)
-"""Values that models write for missing options."""
-MAY_BE_EMPTY = frozenset({"stdin"})
-"""Options whose empty text counts as given; models fill in empty texts elsewhere."""
-_BY_FLAG = {flag: option.key for option in COMMAND_OPTIONS for flag in option.flags}
+"""The flags of each option; a program gets the first."""
+_BY_FLAG = {flag: key for key, flags in COMMAND_OPTIONS.items() for flag in flags}
+
+
+def _one_line(value: str) -> str:
+    if value.startswith("-") or hidden_character(value):
+        raise ValueError("Input should be one line, without control characters, not begin with -")
+    return value
+
+
+_VALUE: TypeAdapter[str] = TypeAdapter(
+    Annotated[str, Field(strict=True, max_length=MAX_VALUE_CHARS), AfterValidator(_one_line)]
+)
+_INPUT: TypeAdapter[str] = TypeAdapter(
+    Annotated[str, Field(strict=True, max_length=MAX_INPUT_CHARS)]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +112,12 @@ def checked(given: GivenOptions, command: Command, root: Path) -> OptionRequest:
     for key, value in _pairs(given):
         if key in texts:
             raise _wrong(key, "is given twice", "Pass it once.")
-        if not any(value is each for each in NOT_GIVEN) and (value != "" or key in MAY_BE_EMPTY):
+        # Models write None, false or an empty text for a missing option.
+        if value is not None and value is not False and (value != "" or key == "stdin"):
             texts[key] = _text(key, value)
     for key, value in texts.items():
         _taken(key, value, command)
-    variables = tuple((key, value) for key, value in texts.items() if key not in OPTION_KEYS)
+    variables = tuple((key, value) for key, value in texts.items() if key not in COMMAND_OPTIONS)
     if len(variables) > MAX_VARIABLES:
         raise _wrong("", f"has more than {MAX_VARIABLES} variables", "Pass fewer.")
     return OptionRequest(
@@ -125,21 +132,13 @@ def checked(given: GivenOptions, command: Command, root: Path) -> OptionRequest:
 
 def argv(asked: OptionRequest) -> list[str]:
     """Return the options as program arguments, without `stdin`."""
-    given = (
-        (option.flags[0], getattr(asked, option.key)) for option in COMMAND_OPTIONS if option.flags
-    )
-    named = ((f"--{name}", value) for name, value in asked.variables)
-    return [f"{flag}={value}" for flag, value in given if value] + [
-        f"{flag}={value}" for flag, value in named
-    ]
+    given = [(flags[0], getattr(asked, key)) for key, flags in COMMAND_OPTIONS.items() if flags]
+    named = [(f"--{name}", value) for name, value in asked.variables]
+    return [f"{flag}={value}" for flag, value in (*given, *named) if value]
 
 
 def _pairs(given: GivenOptions) -> list[tuple[str, Any]]:
-    """Return the (key, value) pairs of options given in either form.
-
-    Raises:
-        UsageError: The form is wrong, or there is no such option.
-    """
+    """Return the (key, value) pairs of options given in either form."""
     if given is None:
         return []
     if isinstance(given, Mapping):
@@ -153,7 +152,7 @@ def _pair(number: int, item: object) -> tuple[str, str]:
     flag, equals, value = item.partition("=") if isinstance(item, str) else ("", "", "")
     key = _BY_FLAG.get(flag) or (flag[2:] if VARIABLE_PATTERN.fullmatch(flag[2:]) else "")
     if not (equals and key and flag.startswith("-")):
-        flags = ", ".join(option.flags[0] for option in COMMAND_OPTIONS if option.flags)
+        flags = ", ".join(flags[0] for flags in COMMAND_OPTIONS.values() if flags)
         raise _wrong(
             f"[{number}]", f"is {_shown(item)}", f"Write --flag=value; flags: {flags}, --uv-NAME."
         )
@@ -161,50 +160,22 @@ def _pair(number: int, item: object) -> tuple[str, str]:
 
 
 def _known(key: str) -> str:
-    """Return the key of an option.
-
-    Raises:
-        UsageError: There is no such option.
-    """
-    if key in OPTION_KEYS or VARIABLE_PATTERN.fullmatch(key):
+    if key in COMMAND_OPTIONS or VARIABLE_PATTERN.fullmatch(key):
         return key
-    near = get_close_matches(key[:MAX_QUOTED_CHARS], OPTION_KEYS, n=1)
-    known = f"did you mean {near[0]}?" if near else f"options: {', '.join(OPTION_KEYS)}, uv-NAME."
-    raise _wrong(key, "is not an option", f"Leave it out; {known}")
+    raise _wrong(key, "is not an option", f"Options: {', '.join(COMMAND_OPTIONS)}, uv-NAME.")
 
 
 def _text(key: str, value: object) -> str:
-    """Return a valid value: a short text that is not an option and has no invisible characters.
-
-    Raises:
-        UsageError: It is not.
-    """
-    about = next((option.about for option in COMMAND_OPTIONS if option.key == key), "a text")
-    if not isinstance(value, str):
-        raise _wrong(key, f"must be {about}", f"Pass {about} as a string, or leave it out.")
-    if key == "stdin":
-        if len(value) > MAX_INPUT_CHARS:
-            raise _wrong(
-                key, f"has more than {MAX_INPUT_CHARS:,} characters", "Pass a shorter text."
-            )
-        return value
-    if len(value) > MAX_VALUE_CHARS:
-        raise _wrong(key, f"has more than {MAX_VALUE_CHARS:,} characters", f"Pass {about}.")
-    if value.startswith("-"):
-        raise _wrong(key, f"is {_shown(value)}", "A value must not begin with a dash.")
-    if hidden_character(value):
-        raise _wrong(
-            key, f"is {_shown(value)}", "Write it on one line, without control characters."
-        )
-    return value
+    """Return a valid value: a short text that is not an option and has no invisible characters."""
+    try:
+        return (_INPUT if key == "stdin" else _VALUE).validate_python(value)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+    raise _wrong(key, f"is {_shown(value)}: {problem}", DESCRIBE_HINT)
 
 
 def _taken(key: str, value: str, command: Command) -> None:
-    """Refuse a value that the command does not list or accept.
-
-    Raises:
-        UsageError: The value is not accepted.
-    """
+    """Refuse a value that the command does not list or accept."""
     says, name = command.options, command.name
     if key in {"edition", "adaptation"}:
         listed: tuple[str, ...] = getattr(says, key, ())
@@ -213,18 +184,14 @@ def _taken(key: str, value: str, command: Command) -> None:
             raise _wrong(key, f"is {_shown(value)}; {name} has {has}", f"Use one of {has}.")
         if not EDITION_NAME_PATTERN.fullmatch(value):
             raise _wrong(key, f"is {_shown(value)}, which is not a name", DESCRIBE_HINT)
-    elif key in OPTION_KEYS and says is not None and not getattr(says, key):
+    elif key in COMMAND_OPTIONS and says is not None and not getattr(says, key):
         raise _wrong(
             key, f"is given, but {name} does not take it", f"Leave it out. {DESCRIBE_HINT}"
         )
 
 
 def _file(root: Path, value: str) -> str:
-    """Return a file of the project, relative to it, links resolved.
-
-    Raises:
-        UsageError: It is outside, missing, not a file, or may contain secrets.
-    """
+    """Return a file of the project that contains no secrets, relative to it, links resolved."""
     below = confined(root, value, "options.file")
     if not (root / below).is_file():
         raise _wrong("file", f"is {_shown(value)}, which is not a file", "Pass the path of a file.")
@@ -234,11 +201,7 @@ def _file(root: Path, value: str) -> str:
 
 
 def _destination(root: Path, value: str) -> str:
-    """Return the destination, relative to the project; it need not exist.
-
-    Raises:
-        UsageError: It is outside the project, or belongs to git, to code-intel or to a client.
-    """
+    """Return a writable destination, relative to the project; it need not exist."""
     top = real_path(root)
     place = real_path(top / value)
     inside = place.relative_to(top) if place.is_relative_to(top) else None

@@ -22,9 +22,9 @@ from code_intel.foundation.text import visible
 MAX_OUTPUT_BYTES = 256 * 1024
 """Bytes of stdout that are shown; what is beyond is not read."""
 MAX_MESSAGE_BYTES = 4096
-"""Bytes of stderr that are shown."""
+"""Bytes of stderr that are shown: its end."""
 MAX_END_BYTES = 4 * MAX_MESSAGE_BYTES
-"""Bytes of either end of stderr that are kept: secrets are masked before it is cut."""
+"""Bytes of stderr that are kept: secrets are masked before it is cut."""
 MAX_STDERR_BYTES = 4 << 20
 """Bytes of stderr after which a program is ended."""
 DRAIN_SECONDS = 0.3
@@ -33,36 +33,8 @@ POLL_SECONDS = 0.05
 """Seconds between checks whether a program has ended; some Pythons do not report it."""
 REPORT_SECONDS = 5.0
 """Seconds between reports of progress."""
-OMISSION = "\n...\n"
 
 Report = Callable[[float, float | None, str], Awaitable[None]]
-
-
-@dataclass
-class OutputEnds:
-    """The beginning and the end of an output."""
-
-    first: bytearray = field(default_factory=bytearray)
-    last: bytearray = field(default_factory=bytearray)
-    size: int = 0
-
-    def add(self, part: bytes) -> None:
-        """Keep a part of it."""
-        room = MAX_END_BYTES - len(self.first)
-        self.first += part[:room]
-        self.last += part[room:]
-        del self.last[:-MAX_END_BYTES]
-        self.size += len(part)
-
-    def text(self) -> str:
-        """Return both for display: masked, visible, and at most `MAX_MESSAGE_BYTES` long."""
-        whole = self.size == len(self.first) + len(self.last)
-        data = self.first + (b"" if whole else OMISSION.encode()) + self.last
-        said = visible(masked(data.decode("utf-8", "replace")), keep="\n\t").strip().encode()
-        if len(said) > MAX_MESSAGE_BYTES:
-            half = MAX_MESSAGE_BYTES // 2 - 4
-            said = OMISSION.encode().join((said[:half], said[-half:]))
-        return said.decode("utf-8", "ignore")
 
 
 @dataclass
@@ -71,14 +43,16 @@ class ProgramOutput:
 
     Attributes:
         stdout: One byte more than is shown, at the most.
-        stderr: Both ends of it.
+        stderr: Its end.
+        stderr_size: Bytes of all of it.
         code: As the system says it; None where it did not end by itself.
         late: Whether it took too long.
         drained: Set when all outputs are closed.
     """
 
     stdout: bytearray = field(default_factory=bytearray)
-    stderr: OutputEnds = field(default_factory=OutputEnds)
+    stderr: bytearray = field(default_factory=bytearray)
+    stderr_size: int = 0
     code: int | None = None
     late: bool = False
     drained: anyio.Event = field(default_factory=anyio.Event)
@@ -91,15 +65,26 @@ class ProgramOutput:
     @property
     def flooded(self) -> bool:
         """Whether stderr exceeded its limit."""
-        return self.stderr.size > MAX_STDERR_BYTES
+        return self.stderr_size > MAX_STDERR_BYTES
 
     def take(self, part: bytes) -> None:
         """Keep a part of stdout."""
         self.stdout += part[: MAX_OUTPUT_BYTES + 1 - len(self.stdout)]
 
+    def take_error(self, part: bytes) -> None:
+        """Keep a part of stderr."""
+        self.stderr_size += len(part)
+        self.stderr += part
+        del self.stderr[:-MAX_END_BYTES]
+
+    def message(self) -> str:
+        """Return the end of stderr for display: masked, visible, at most `MAX_MESSAGE_BYTES`."""
+        said = visible(masked(self.stderr.decode("utf-8", "replace")), keep="\n\t").strip()
+        return said.encode()[-MAX_MESSAGE_BYTES:].decode("utf-8", "ignore")
+
     async def read(self, process: Process, enough: Callable[[], None]) -> None:
         """Read both outputs to their end; call `enough` where no more is wanted."""
-        outputs = ((process.stdout, self.take), (process.stderr, self.stderr.add))
+        outputs = ((process.stdout, self.take), (process.stderr, self.take_error))
         async with anyio.create_task_group() as group:
             for stream, take in outputs:
                 group.start_soon(self._read, stream, take, enough)

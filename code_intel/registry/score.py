@@ -1,16 +1,16 @@
-"""Convert a share of words and a cosine to a score of 0 to 1 with the bands of seed 001.
+"""Convert a cosine to a score of 0 to 1 with the bands of seed 001.
 
-| score from (`records`) | seed 001 | here |
+| score from (`records`) | seed 001 | right, of first results |
 |---|---|---|
-| VERY_GOOD_SCORE | very high | nine of ten such results are right |
-| FAIR_SCORE | medium | more are right than wrong |
-| WEAK_SCORE | low | every third is right |
-| below | nearly unrelated | below MIN_SCORE there are no results |
+| VERY_GOOD_SCORE | very high | 19 of 20 |
+| FAIR_SCORE | medium | 4 of 5 |
+| WEAK_SCORE | low | 2 of 5 |
+| 0 | nearly unrelated | 1 of 5; called unlikely |
 
-A cosine alone is not enough. The score depends on how far a command stands out from the others of
-its registry, and on whether the question is about a command at all: questions close to everyday
-matters, such as the weather, get fewer results. `benchmarks/fit_commands.py` fits the curves for
-each engine (docs/decisions/0009, 0045).
+A cosine says little. The score depends on how far a command stands out from the others of its
+registry, and on whether the question is about a command at all: questions close to everyday
+matters, such as the weather, score lower. `benchmarks/fit_commands.py` fits the curves for each
+engine, and measures the table on registries that were left out (docs/decisions/0087).
 """
 
 import json
@@ -25,40 +25,23 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Values = NDArray[np.float64]
 
-MIN_SCORE = 0.03
-"""Score below which a command is not returned."""
 RIVAL_COUNT = 5
 """Number of the closest other commands that a command has to stand out from."""
 
 
-class MatchEvidence(NamedTuple):
-    """Compare the vectors of a question and each command, shape (commands,) each.
-
-    Attributes:
-        cosine: In the space of the engine's constants.
-        margin: How much closer a command is than the RIVAL_COUNT closest others.
-        everyday: How close the question is to the closest everyday matter; the same for all.
-    """
-
-    cosine: "Values"
-    margin: "Values"
-    everyday: "Values"
-
-
 class ScoreCurve(NamedTuple):
-    """Log-odds of a command being right, from `MatchEvidence`."""
+    """Weights of the log-odds of a command being right."""
 
-    cosine: float
     margin: float
     everyday: float
     bias: float
 
-    def at(self, seen: MatchEvidence) -> "Values":
-        """Return shares, 0 to 1, shape (commands,); 0 for NaN."""
+    def at(self, margins: "Values", everyday: "float | Values") -> "Values":
+        """Return shares, 0 to 1, of the results of `margins`; the question is this `everyday`."""
         import numpy as np
 
-        odds = sum((weight * value for weight, value in zip(self, seen, strict=False)), self.bias)
-        shares: Values = 1 / (1 + np.exp(-np.clip(np.nan_to_num(odds, nan=-30.0), -30.0, 30.0)))
+        odds = self.margin * margins + self.everyday * everyday + self.bias
+        shares: Values = 1 / (1 + np.exp(-np.clip(odds, -30.0, 30.0)))
         return shares
 
 
@@ -81,8 +64,8 @@ def everyday() -> tuple[str, ...]:
     return tuple(_shipped()["everyday"])
 
 
-def evidence(cosines: "Values", everyday: "Values") -> MatchEvidence:
-    """Measure how far each command stands out.
+def margins(cosines: "Values", everyday: "Values") -> "Values":
+    """Return how much closer each command is than the RIVAL_COUNT closest others.
 
     Args:
         cosines: Cosines of a question to the commands, shape (commands,).
@@ -92,9 +75,8 @@ def evidence(cosines: "Values", everyday: "Values") -> MatchEvidence:
     import numpy as np
 
     pool = cosines if len(cosines) > RIVAL_COUNT else np.concatenate([cosines, everyday])
-    closest = np.sort(
-        np.partition(pool, -RIVAL_COUNT - 1)[-RIVAL_COUNT - 1 :]
-    )  # one more than needed, rising
+    # One more than needed, rising.
+    closest = np.sort(np.partition(pool, -RIVAL_COUNT - 1)[-RIVAL_COUNT - 1 :])
     among = cosines >= closest[0]
-    others = np.where(among, closest.sum() - cosines, closest[1:].sum()) / RIVAL_COUNT
-    return MatchEvidence(cosines, cosines - others, np.full_like(cosines, everyday.max()))
+    others: Values = np.where(among, closest.sum() - cosines, closest[1:].sum()) / RIVAL_COUNT
+    return cosines - others

@@ -43,7 +43,7 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
     context = open_commands(settings)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], call: ToolCall) -> Answer:
-        for_call = replace(context, report=call.report, connection=call.connection)
+        for_call = replace(context, report=call.report)
         return await tool.run(for_call, **arguments)
 
     async def background() -> None:

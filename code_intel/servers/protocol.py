@@ -315,9 +315,12 @@ def _wire_form(tool: Tool) -> types.Tool:
 def _success(answer: Answer, shorten: Shorten) -> types.CallToolResult:
     # The data is exact, because clients edit code with it. Some clients show the model the data,
     # others the text.
-    text = bounded_text(visible_lines(masked(answer.text)))
+    texts = [answer.text, answer.remark] if answer.remark else [answer.text]
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text)],
+        content=[
+            types.TextContent(type="text", text=bounded_text(visible_lines(masked(text))))
+            for text in texts
+        ],
         structured_content=bounded(shorten(masked_data(answer.data))),
     )
 

@@ -72,11 +72,13 @@ class Answer:
     """The answer of a tool: `data` for programs, and a short `text` for the model.
 
     If `is_exact` is set, the text is JSON or a prompt, and notes are added only to the data.
+    `remark` is a second text, so that the first one stays exact.
     """
 
     data: Mapping[str, Any]
     text: str
     is_exact: bool = False
+    remark: str = ""
 
     def noting(self, *notes: str) -> "Answer":
         """Return the answer with `notes` among its warnings."""

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.command_choice import DATA, LISTS, choices, joined
 from benchmarks.command_search import MEASURES, SETS, read
 from benchmarks.fit_commands import SIZES, Pairs, fitted, unrelated
-from code_intel.registry.score import MatchEvidence, everyday
+from code_intel.registry.score import everyday
 
 A, B, C, D = (("git", action, "branch") for action in ("add", "bring", "cut", "drop"))
 
@@ -49,11 +49,10 @@ def test_no_everyday_question_of_the_fit_is_an_everyday_matter_of_the_product() 
 
 def test_a_fit_finds_the_curve_that_its_data_were_drawn_from() -> None:
     random = np.random.default_rng(1)
-    seen = MatchEvidence(*random.uniform(-0.5, 0.5, (3, 40_000)))
-    odds = 2 * seen.cosine + 9 * seen.margin - 4 * seen.everyday - 1
-    right = random.random(40_000) < 1 / (1 + np.exp(-odds))
-    curve = fitted(Pairs(seen, right, np.full(40_000, SIZES[0])))
-    assert np.allclose(curve, (2, 9, -4, -1), atol=0.3)
+    margin, near = random.uniform(-0.5, 0.5, (2, 40_000))
+    right = random.random(40_000) < 1 / (1 + np.exp(-(9 * margin - 4 * near - 1)))
+    curve = fitted(Pairs(margin, near, right, np.full(40_000, SIZES[0])))
+    assert np.allclose(curve, (9, -4, -1), atol=0.3)
 
 
 @pytest.mark.parametrize("names", LISTS)

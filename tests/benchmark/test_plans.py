@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.fit_plan_confidence import fitted
+from benchmarks.fit_plan_confidence import chances, fitted
 from benchmarks.labels import OTHERS, OWN, Repository
 from benchmarks.plan_search import (
     ALONE,
     EXPECTATIONS,
     EXPECTING,
+    UNANSWERABLE,
     Wanted,
     all_compared,
     expectations,
@@ -37,7 +38,9 @@ def outcome(baseline: str, plan: str, wanted: str = "a", *, question: str = "q")
         queries=("q",),
         score=0.5,
         confidence=0.5,
+        status="partial",
         lead=None,
+        similarity=0.5,
         stop="iterations",
         baseline_ms=1.0,
         plan_ms=3.0,
@@ -86,22 +89,22 @@ async def test_a_question_is_asked_once_and_by_a_plan_in_each_condition(tmp_path
     with indexed(tmp_path, None, None, "shop") as index:
         known = {("shop", "q"): Wanted(("voucher",))}
         ask = searching(index.store, None)
-        alone, expecting = await all_compared(ask, place, known, Strategy(), 1)
+        alone, expecting, other = await all_compared(ask, place, known, Strategy(), 1)
     assert (alone.condition, expecting.condition) == (ALONE, EXPECTING)
     assert alone.alone == alone.baseline == expecting.alone == ("cart.py",)
     assert alone.queries == ("sum of prices",)
     assert expecting.queries == ("sum of prices voucher",)
     assert expecting.baseline == expecting.plan
     assert "voucher.py" in expecting.plan
+    assert (other.condition, other.wanted) == (UNANSWERABLE, ())
 
 
 def test_fitted_curve_recovers_a_known_one() -> None:
-    leads = np.tile(np.linspace(0, 1, 200), 50)
-    chances = 1 / (1 + np.exp(-(-0.5 + 5 * leads)))
-    right = (np.random.default_rng(1).random(len(leads)) < chances).astype(float)
-    bias, slope = fitted(leads, right)
-    assert bias == pytest.approx(-0.5, abs=0.2)
-    assert slope == pytest.approx(5, abs=0.4)
+    leads = np.tile(np.linspace(0, 1, 200), 100)
+    features = np.column_stack([leads, np.random.default_rng(0).random(len(leads))])
+    known = np.array([-2.5, 5, 2])
+    right = (np.random.default_rng(1).random(len(leads)) < chances(known, features)).astype(float)
+    assert fitted(features, right, np.ones(len(right))) == pytest.approx(known, abs=0.3)
 
 
 def test_every_question_has_valid_expectations() -> None:

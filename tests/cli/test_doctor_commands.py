@@ -87,24 +87,6 @@ def test_a_runner_that_is_not_there_is_said_before_anybody_needs_it(check: Check
     assert "climpt is not on PATH" in error.what
 
 
-@pytest.mark.parametrize(
-    ("kept", "says"),
-    [
-        ("{", "cannot be read: it is not a JSON object"),
-        ('{"version": 2, "uses": []}', "written by a newer version"),
-    ],
-)
-def test_what_commands_were_executed_for_is_named_where_it_cannot_be_used(
-    check: Check, project: Path, kept: str, says: str
-) -> None:
-    (project / ".code-intel").mkdir(exist_ok=True)
-    (project / ".code-intel" / "commands.json").write_text(kept, encoding="utf-8")
-    warning, info = check(registry=registry(COMMAND), prompt="Write.")
-    assert (warning.level, info.level) == ("warning", "info")
-    assert says in warning.what
-    assert "commands.json" in warning.remedy
-
-
 def test_prompt_files_of_clients_are_counted_and_need_no_prompts_of_a_registry(
     check: Check, project: Path
 ) -> None:

@@ -18,7 +18,6 @@ from code_intel.config import SETTINGS
 from code_intel.registry import (
     bm25,
     checking,
-    learning,
     loading,
     options,
     place,
@@ -126,7 +125,7 @@ def test_the_error_that_is_shown_is_the_one_that_comes(
 
 def test_the_config_of_several_agents_is_one(project: Path) -> None:
     (config,) = [one for one in JSON if "registries" in one]
-    assert next(iter(checking.registries(config))) == DEFAULT_AGENT
+    assert next(iter(checking.registries(json.dumps(config).encode()))) == DEFAULT_AGENT
     (project / place.CONFIG).parent.mkdir(exist_ok=True)
     (project / place.CONFIG).write_text(json.dumps(config), encoding="utf-8")
     found = loading.Registries(project, project.parent / "home")
@@ -153,10 +152,10 @@ def test_every_word_and_option_tool_and_setting_is_on_the_page() -> None:
 
 def test_options_variables_and_runners_are_those_of_the_code() -> None:
     rows = {row[0].strip("`"): row for row in table("Execute")}
-    assert rows.keys() == {*options.OPTION_KEYS, "uv-NAME"}
-    for option in options.COMMAND_OPTIONS:
-        if option.flags:
-            assert rows[option.key][2].startswith(f"`{option.flags[0]}=")
+    assert rows.keys() == {*options.COMMAND_OPTIONS, "uv-NAME"}
+    for key, flags in options.COMMAND_OPTIONS.items():
+        if flags:
+            assert rows[key][2].startswith(f"`{flags[0]}=")
     variables = {row[0].strip("`{}") for row in table("How code-intel renders prompts")}
     assert variables == {*prompts.GIVEN_BY, "uv-NAME"}
     runner = {row[0].strip("`"): row[1] for row in table("Runners")}
@@ -188,7 +187,6 @@ def test_numbers_are_those_of_the_code() -> None:
         f"{command_execute.MAX_PROMPT_TOKENS:,} tokens": "## Execute",
         f"{MAX_OUTPUT_BYTES >> 10} KiB of output are read": "## Execute",
         f"at most {prompts.MAX_PROMPT_BYTES >> 10} KiB": "## Execute",
-        f"The {learning.MAX_USES} most recently used": "## What is learned",
     }
     missing = [
         number

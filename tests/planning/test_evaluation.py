@@ -15,7 +15,7 @@ from code_intel.planning.evaluation import (
     score_of,
     status_of,
 )
-from code_intel.planning.records import Expected, Metrics, Mode, Result
+from code_intel.planning.records import Evaluation, Expected, Metrics, Mode, Result
 
 SEED = (
     Result("docs/config.md", "// VitePress config\nexport default defineConfig({})", 0.82),
@@ -40,7 +40,7 @@ def test_metrics_and_score_are_as_worked_out() -> None:
     assert found.score == 0.608889
     assert found.matched == ("config", "vitepress", "export default", r"defineConfig\(")
     assert found.unmatched == ()
-    assert status_of(found.score, 0.8) == "partial"
+    assert status_of(found, 0.8) == "partial"
 
 
 def test_weights_are_those_of_the_seed_and_sum_to_1() -> None:
@@ -68,7 +68,7 @@ def test_no_results_score_0() -> None:
     for expected in (SEED_EXPECTED, Expected(()), Expected(("x",), confidence=0.0)):
         found = evaluate((), expected)
         assert (found.metrics, found.score, found.matched) == (Metrics(0, 0, 0, 0, 0, 0), 0.0, ())
-        assert status_of(found.score, expected.confidence) == "failed"
+        assert status_of(found, expected.confidence) == "failed"
     assert evaluate((), SEED_EXPECTED).unmatched == (*SEED_EXPECTED.keywords, r"defineConfig\(")
 
 
@@ -81,21 +81,32 @@ def ranked(*scores: float, similarity: float = 0.5) -> tuple[Result, ...]:
     return tuple(Result(f"{at}.py", "login", similarity, score) for at, score in enumerate(scores))
 
 
+def chance(*scores: float, similarity: float = 0.5) -> float:
+    found = chance_of_first(ranked(*scores, similarity=similarity))
+    assert found is not None
+    return round(found, 2)
+
+
 def test_chance_of_the_first_result_rises_with_its_lead() -> None:
-    chances = [chance_of_first(ranked(1.0, *[score] * 3)) for score in (1.0, 0.9, 0.7, 0.5, 0.2)]
-    assert chances == sorted(chances)
-    assert [round(chance, 2) for chance in chances] == [0.40, 0.53, 0.77, 0.91, 0.98]
-    assert chance_of_first(ranked(1.0, 0.9, 0.9, 0.9, 0.1)) == chances[1]  # three count
+    chances = [chance(1.0, *[score] * 3) for score in (1.0, 0.9, 0.7, 0.5, 0.2)]
+    assert chances == [0.16, 0.31, 0.72, 0.94, 0.99]
+    assert chance(1.0, 0.9, 0.9, 0.9, 0.1) == chances[1]  # three count
+
+
+def test_chance_of_the_first_result_rises_with_its_similarity() -> None:
+    chances = [chance(1.0, 0.7, 0.7, 0.7, similarity=value) for value in (0, 0.5, 1)]
+    assert chances == [0.41, 0.72, 0.91]
 
 
 def test_calibrated_score_below_1_is_the_chance_itself() -> None:
     assert chance_of_first(ranked(0.83, 0.2)) == 0.83
 
 
-def test_chance_of_a_single_result_is_its_similarity() -> None:
-    assert chance_of_first(ranked(1.0, similarity=0.35)) == 0.35
-    assert chance_of_first(ranked(0.0, 0.0, similarity=0.35)) == 0.35  # an index without scores
-    assert chance_of_first(()) == 0
+def test_score_is_the_confidence_where_no_chance_is_known() -> None:
+    for results in (ranked(1.0), ranked(0.0, 0.0)):  # a single result; an index without scores
+        assert chance_of_first(results) is None
+        found = evaluate(results, Expected(("login",)))
+        assert found.confidence == found.score
 
 
 def test_results_without_anything_expected_limit_the_confidence() -> None:
@@ -113,19 +124,22 @@ def test_missing_keyword_limits_the_confidence_in_strict_mode() -> None:
 
 
 @pytest.mark.parametrize(
-    ("score", "confidence", "status"),
+    ("confidence", "score", "requested", "status"),
     [
-        (0.7, 0.7, "success"),
-        (0.699999, 0.7, "partial"),
-        (0.300001, 0.7, "partial"),
-        (0.3, 0.7, "failed"),
-        (0.2, 0.2, "success"),
-        (0.0, 0.0, "failed"),
-        (1.0, 1.0, "success"),
+        (0.7, 0.5, 0.7, "success"),
+        (0.699999, 0.9, 0.7, "partial"),
+        (0.1, 0.300001, 0.7, "partial"),
+        (0.1, 0.3, 0.7, "failed"),
+        (0.2, 0.2, 0.2, "success"),
+        (0.0, 0.0, 0.0, "failed"),
+        (1.0, 1.0, 1.0, "success"),
     ],
 )
-def test_a_score_is_success_partial_or_failed(score: float, confidence: float, status: str) -> None:
-    assert status_of(score, confidence) == status
+def test_confidence_decides_success_and_the_score_failure(
+    confidence: float, score: float, requested: float, status: str
+) -> None:
+    evaluation = Evaluation(Metrics(*[score] * 6), score, confidence)
+    assert status_of(evaluation, requested) == status
 
 
 def test_strict_mode_requires_every_keyword_verbatim() -> None:
@@ -133,8 +147,8 @@ def test_strict_mode_requires_every_keyword_verbatim() -> None:
     results = tuple(Result(f"{at}.ts", text, 1.0, 1.0 - 0.4 * at) for at in range(3))
     expected = Expected(("vitest", "test", "coverage", "Threshold"), confidence=0.5)
     fuzzy, strict = evaluate(results, expected), evaluate(results, expected, "strict")
-    assert status_of(fuzzy.confidence, 0.5) == "success"
-    assert status_of(strict.confidence, 0.5) == "partial"
+    assert status_of(fuzzy, 0.5) == "success"
+    assert status_of(strict, 0.5) == "partial"
     assert strict.unmatched == ("Threshold",)
     assert strict.metrics.precision == 0.0  # none has all of them
     lower = replace(results[0], text=f"{text} threshold")

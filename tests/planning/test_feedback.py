@@ -39,12 +39,12 @@ def suggestions(
 def test_feedback_names_confidence_and_missing_items() -> None:
     found = evaluate(RESULTS, EXPECTED)
     assert feedback(found, RESULTS, EXPECTED, "en") == (
-        f"Confidence 0.53 of {DEFAULT_CONFIDENCE:.2f}. In no result so far: `threshold`, `it\\(`. "
+        f"Confidence 0.17 of {DEFAULT_CONFIDENCE:.2f}. In no result so far: `threshold`, `it\\(`. "
         "3 of 5 results. The results are not similar to the query (0.20)."
     )
     text = feedback(found, RESULTS, EXPECTED, "ja")
     for part in (
-        f"確信度 0.53(要求 {DEFAULT_CONFIDENCE:.2f})",
+        f"確信度 0.17(要求 {DEFAULT_CONFIDENCE:.2f})",
         "まだどの結果にもないもの: `threshold`、`it\\(`",
         "結果は 3 件",
         "クエリにあまり似ていません",
@@ -54,12 +54,12 @@ def test_feedback_names_confidence_and_missing_items() -> None:
 
 @pytest.mark.parametrize(
     ("language", "words"),
-    [("en", "Confidence 0.53, 0.40 was"), ("ja", "確信度 0.53(要求 0.40に到達)")],
+    [("en", "Confidence 0.17, 0.10 was"), ("ja", "確信度 0.17(要求 0.10に到達)")],
 )
 def test_feedback_of_a_sufficient_result_names_missing_items(
     language: Language, words: str
 ) -> None:
-    expected = Expected(("vitepress", "zebra"), confidence=0.4)
+    expected = Expected(("vitepress", "zebra"), confidence=0.1)
     found = evaluate(RESULTS, expected)
     text = feedback(found, RESULTS, expected, language)
     assert text.startswith(words)

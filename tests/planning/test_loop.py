@@ -54,7 +54,7 @@ async def test_loop_stops_at_a_sufficient_result() -> None:
     done = await run(a_plan("first", "second", "third"), index)
     assert done.stop == "reached"
     assert index.queries == ["first", "second"]
-    assert done.final[:2] == GOOD[:2]
+    assert done.final[0] == GOOD[0]
     assert [each.number for each in done.iterations] == [1, 2]
     assert done.waiting == ("third",)
 

@@ -3,10 +3,9 @@
 import pytest
 
 from code_intel.errors import UsageError
-from code_intel.planning.evaluation import evaluate
 from code_intel.planning.expectations import Preset, chosen, known, of_plan, shipped
 from code_intel.planning.patterns import check, found
-from code_intel.planning.records import Expected, Result, Strategy
+from code_intel.planning.records import Strategy
 from kept_plans import iteration, plan
 
 FOUND: dict[str, dict[str, str]] = {
@@ -157,16 +156,6 @@ def test_presets_respect_the_limits_of_a_plan() -> None:
         assert preset.about
         assert preset.aboutJa
         assert [*preset.unknown_keys()] == []
-
-
-@pytest.mark.parametrize("name", BY_NAME)
-def test_results_of_the_right_kind_without_the_goal_are_insufficient(name: str) -> None:
-    preset = BY_NAME[name]
-    text = " ".join((*preset.expectedResults.keywords, "\n", FOUND[name]["python"]))
-    results = [Result(f"{at}.py", text, 0.85) for at in range(5)]
-    expected = Expected(("qqqzzz", *preset.expectedResults.keywords), patterns_of(preset))
-    assert preset.expectedResults.confidence is not None
-    assert evaluate(results, expected).score < preset.expectedResults.confidence
 
 
 def test_project_preset_overrides_a_shipped_one() -> None:

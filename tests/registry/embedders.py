@@ -78,10 +78,3 @@ class Broken(Hashed):
         if self.broken:
             raise EmbeddingError("The model is damaged.")
         return super().passages(texts)
-
-
-class Nonsense(Hashed):
-    """An embedder that returns NaN."""
-
-    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
-        return np.full((len(texts), self.dimensions), np.nan, dtype=np.float32)

@@ -1,4 +1,5 @@
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +14,11 @@ from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import UsageError
 from code_intel.registry import Command
 from code_intel.registry.meaning import (
+    LOADING,
     MAX_WAITED_TEXTS,
     NO_MODEL,
     TEXTS_PER_BATCH,
+    VECTOR_TIMEOUT_S,
     CommandVectors,
     card,
 )
@@ -37,49 +40,73 @@ def test_embedded_text_has_names_as_words_and_the_description() -> None:
 def test_each_command_has_a_unit_vector_in_index_order(tmp_path: Path) -> None:
     with meanings_of(Hashed(), tmp_path) as meanings:
         loaded = loaded_of([*SEVEN, SEVEN[0]])
-        vectors = meanings.of(loaded)
+        vectors, reason = meanings.of(loaded)
         assert vectors is not None
+        assert reason == ""
         assert vectors.rows.shape == (7, 384)
         assert vectors.everyday.shape == (len(everyday()), 384)
         assert np.allclose(np.linalg.norm(vectors.rows, axis=1), 1, atol=1e-5)
-        backwards = meanings.of(loaded_of(SEVEN[::-1], "two"))
+        backwards, _ = meanings.of(loaded_of(SEVEN[::-1], "two"))
         assert backwards is not None
         assert np.array_equal(backwards.rows, vectors.rows[::-1])
-        assert meanings.why_not(loaded) == ""
-        assert meanings.pending(loaded) == 0
 
 
 def test_only_changed_commands_are_embedded_again(tmp_path: Path) -> None:
     first, second = Hashed(), Hashed()
     with meanings_of(first, tmp_path) as meanings:
-        assert meanings.of(loaded_of(SEVEN)) is not None
-        assert meanings.of(loaded_of(SEVEN)) is not None
+        assert meanings.of(loaded_of(SEVEN))[0] is not None
+        assert meanings.of(loaded_of(SEVEN))[0] is not None
     assert len(first.passages_of) == 7 + len(everyday())
     changed = (*SEVEN[:6], Command("climpt-meta", "create", "instruction", "Another text"))
     with meanings_of(second, tmp_path) as meanings:
-        assert meanings.of(loaded_of(SEVEN)) is not None
+        assert meanings.of(loaded_of(SEVEN))[0] is not None
         assert second.passages_of == []
-        assert meanings.of(loaded_of(changed, "two")) is not None
+        assert meanings.of(loaded_of(changed, "two"))[0] is not None
     assert second.passages_of == [card(changed[-1])]
 
 
 def test_large_registry_answers_at_once_and_reports_pending_vectors(tmp_path: Path) -> None:
     embedder, loaded = Gated(), loaded_of(many(MAX_WAITED_TEXTS + 100))
-    with meanings_of(embedder, tmp_path) as meanings:
-        assert meanings.of(loaded) is None
-        assert meanings.pending(loaded) == MAX_WAITED_TEXTS + 100
-        assert f"{MAX_WAITED_TEXTS + 100} of {MAX_WAITED_TEXTS + 100} commands" in meanings.why_not(
-            loaded
-        )
+    with meanings_of(embedder, tmp_path, patience=600) as meanings:
+        vectors, reason = meanings.of(loaded)
+        assert vectors is None
+        assert f"{MAX_WAITED_TEXTS + 100} of {MAX_WAITED_TEXTS + 100} commands" in reason
         embedder.gate.set()
         for thread in working():
             thread.join(60)
-        assert meanings.of(loaded) is not None
-        assert meanings.pending(loaded) == 0
-        assert (
-            max(len(batch) for batch in (embedder.passages_of[:TEXTS_PER_BATCH],))
-            == TEXTS_PER_BATCH
-        )
+        assert meanings.of(loaded)[0] is not None
+        batches = embedder.passages_of
+        assert len(batches) == MAX_WAITED_TEXTS + 100 + len(everyday())
+
+
+@pytest.mark.covers("rule.commands.waiting")
+def test_search_waits_for_the_vectors_no_longer_than_its_timeout(tmp_path: Path) -> None:
+    embedder = Gated()
+    with meanings_of(embedder, tmp_path, patience=VECTOR_TIMEOUT_S) as meanings:
+        began = time.monotonic()
+        assert meanings.of(loaded_of(SEVEN))[0] is None
+        assert VECTOR_TIMEOUT_S <= time.monotonic() - began < VECTOR_TIMEOUT_S + 10
+        embedder.gate.set()
+
+
+def test_model_that_loads_slowly_is_the_reason(tmp_path: Path) -> None:
+    with meanings_of(Hashed(), tmp_path) as meanings:
+        assert meanings.of(loaded_of(SEVEN))[0] is not None
+    loading = SlowToAsk()
+    with meanings_of(loading, tmp_path, patience=0.01) as meanings:
+        while meanings.of(loaded_of(SEVEN))[1] != LOADING or not loading.begun.is_set():
+            pass
+        loading.gate.set()
+        assert meanings.wait_for(loaded_of(SEVEN), lambda _done, _total: None) == ""
+
+
+class SlowToAsk(Gated):
+    """An embedder whose questions wait for its gate."""
+
+    def queries(self, texts: Sequence[str]) -> NDArray[np.float32]:  # type: ignore[explicit-override]  # typing.override needs 3.12
+        self.begun.set()
+        assert self.gate.wait(60)
+        return super().queries(texts)
 
 
 def test_long_timeout_waits_for_a_slow_cache(tmp_path: Path) -> None:
@@ -89,66 +116,57 @@ def test_long_timeout_waits_for_a_slow_cache(tmp_path: Path) -> None:
             return super().get(identity, texts)
 
     with closing(Slow(tmp_path)) as cache, closing(CommandVectors(Hashed(), cache, 60)) as meanings:
-        assert meanings.of(loaded_of(SEVEN)) is not None
-
-
-def test_small_registry_is_waited_for_until_the_timeout(tmp_path: Path) -> None:
-    embedder = Gated()
-    with meanings_of(embedder, tmp_path, patience=0.01) as meanings:
-        assert meanings.of(loaded_of(SEVEN)) is None
-        assert "7 of 7 commands" in meanings.why_not(loaded_of(SEVEN))
-        embedder.gate.set()
+        assert meanings.of(loaded_of(SEVEN))[0] is not None
 
 
 def test_changed_registry_replaces_the_one_being_embedded(tmp_path: Path) -> None:
     embedder = Gated()
     old, new = loaded_of(many(300), "old"), loaded_of(SEVEN, "new")
     with meanings_of(embedder, tmp_path, patience=0.01) as meanings:
-        assert meanings.of(old) is None
+        assert meanings.of(old)[0] is None
         assert embedder.begun.wait(60)
-        assert meanings.of(new) is None
+        assert meanings.of(new)[0] is None
         embedder.gate.set()
         for thread in working():
             thread.join(60)
-        assert meanings.of(new) is not None
+        assert meanings.of(new)[0] is not None
         assert len(embedder.passages_of) <= TEXTS_PER_BATCH + 7 + len(everyday())
 
 
 def test_vectors_of_two_agents_are_both_available(tmp_path: Path) -> None:
     with meanings_of(Hashed(), tmp_path) as meanings:
         mine, yours = loaded_of(SEVEN, "a"), loaded_of(many(3), "b", agent="other")
-        assert meanings.of(mine) is not None
-        assert meanings.of(yours) is not None
+        assert meanings.of(mine)[0] is not None
+        assert meanings.of(yours)[0] is not None
 
 
 def test_closing_stops_the_work_and_keeps_finished_vectors(tmp_path: Path) -> None:
     embedder, loaded = Gated(), loaded_of(many(3000))
     with meanings_of(embedder, tmp_path, patience=0) as meanings:
-        assert meanings.of(loaded) is None
+        assert meanings.of(loaded)[0] is None
         assert embedder.begun.wait(60)
         closer = threading.Thread(target=meanings.close)
         closer.start()
-        while not meanings._closed:  # noqa: SLF001 - wait until closing has begun
+        while not meanings._is_closed:  # noqa: SLF001 - wait until closing has begun
             pass
         embedder.gate.set()
         closer.join(60)
         assert working() == []
         assert 0 < len(embedder.passages_of) < 3000
-        assert meanings.of(loaded) is None
+        assert meanings.of(loaded)[0] is None
     with closing(VectorCache(tmp_path)) as cache:
         batch = embedder.passages_of[:TEXTS_PER_BATCH]
         assert set(cache.get(embedder.identity, batch)) == set(batch)
 
 
 @pytest.mark.parametrize("retry", [0.0, 60.0])
-def test_failing_model_is_reported_and_retried(tmp_path: Path, retry: float) -> None:
+def test_failing_model_is_reported_and_tried_again_later(tmp_path: Path, retry: float) -> None:
     embedder, loaded = Broken(), loaded_of(SEVEN)
     with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, retry)) as meanings:
-        assert meanings.of(loaded) is None
-        assert meanings.why_not(loaded) == "embedding: The model is damaged."
+        assert meanings.of(loaded) == (None, "embedding: The model is damaged.")
         embedder.broken = False
-        assert (meanings.of(loaded) is None) == (retry > 0)
-        assert bool(meanings.why_not(loaded)) == (retry > 0)
+        vectors, reason = meanings.of(loaded)
+        assert (vectors is None) == bool(reason) == (retry > 0)
 
 
 class Exhausted(Broken):
@@ -164,7 +182,7 @@ def test_unexpected_error_ends_the_wait(tmp_path: Path) -> None:
     embedder, loaded = Exhausted(), loaded_of(many(1000))
     with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, 0.0)) as meanings:
         why = meanings.wait_for(loaded, lambda *_: None)
-        assert why == "embedding: words only, because of an unexpected MemoryError"
+        assert why == "embedding: An unexpected MemoryError occurred."
         embedder.broken = False
         assert meanings.wait_for(loaded, lambda *_: None) == ""
 
@@ -178,9 +196,9 @@ def test_complete_waits_for_a_large_registry_and_reports_progress(tmp_path: Path
         embedder.gate.set()
 
     with meanings_of(embedder, tmp_path, patience=0) as meanings:
-        assert meanings.of(loaded) is None
+        assert meanings.of(loaded)[0] is None
         assert meanings.wait_for(loaded, tell) == ""
-        assert meanings.of(loaded) is not None
+        assert meanings.of(loaded)[0] is not None
         assert progress[0] == (0, MAX_WAITED_TEXTS + 200 + len(everyday()))
         assert progress == sorted(progress)
         progress.clear()
@@ -192,7 +210,7 @@ def test_complete_waits_for_a_large_registry_and_reports_progress(tmp_path: Path
     ("embedder", "why"),
     [
         (Broken(), "embedding: The model is damaged."),
-        (HashEmbedder(identity="other"), "no score is calibrated for other"),
+        (HashEmbedder(identity="other"), "No score is calibrated for other"),
         (HashEmbedder(identity=""), NO_MODEL),
     ],
     ids=["broken", "other", "none"],
@@ -206,31 +224,27 @@ def test_complete_returns_the_reason_why_there_are_no_vectors(
         closing(CommandVectors(embedder, cache)) as meanings,
     ):
         assert why in meanings.wait_for(loaded, lambda _done, _total: None)
-        assert meanings.of(loaded) is None
+        assert meanings.of(loaded)[0] is None
 
 
 def test_disabled_embedding_is_the_reason(tmp_path: Path) -> None:
     settings = load_settings(tmp_path, {"CODE_INTEL_EMBEDDING": "off"})
     embedder = LazyEmbedder(settings, corpus="forest")
     with meanings_of(embedder, tmp_path) as meanings:
-        assert meanings.of(loaded_of(SEVEN)) is None
-        assert "switched off" in meanings.why_not(loaded_of(SEVEN))
+        vectors, reason = meanings.of(loaded_of(SEVEN))
+        assert vectors is None
+        assert "switched off" in reason
         assert not embedder.loaded
 
 
 def test_an_empty_registry_needs_no_vectors(tmp_path: Path) -> None:
     with meanings_of(Hashed(), tmp_path) as meanings:
-        assert meanings.of(loaded_of([])) is None
-        assert meanings.why_not(loaded_of([])) == ""
-        assert meanings.pending(loaded_of([])) == 0
+        assert meanings.of(loaded_of([])) == (None, "")
 
 
-def test_a_question_is_embedded_once(tmp_path: Path) -> None:
-    embedder = Hashed()
-    with meanings_of(embedder, tmp_path) as meanings:
+def test_spaces_do_not_change_the_vector_of_a_question(tmp_path: Path) -> None:
+    with meanings_of(Hashed(), tmp_path) as meanings:
         first = meanings.question("merge my branch")
-        assert np.array_equal(meanings.question("merge my branch"), first)
         assert np.array_equal(meanings.question(" merge  my branch\n"), first)
-        assert embedder.embedded == 1
         with pytest.raises(UsageError):
             meanings.question("\u200b")

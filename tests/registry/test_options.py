@@ -87,16 +87,28 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "a name with an equals sign": ({"uv-a=b": "c"}, "options.uv-a=b", "is not an option"),
     "a name that is none": ({"uv-": "c"}, "options.uv-", "is not an option"),
     "a key with a line in it": ({"uv-a\nb": "c"}, "options.uv-a\\nb", "is not an option"),
-    "true where a path is meant": ({"file": True}, "options.file", "the path of a file"),
-    "no number is false": ({"file": 0}, "options.file", "the path of a file"),
-    "a list of editions": ({"edition": ["x"]}, "options.edition", "the name of an edition"),
+    "true where a path is meant": (
+        {"file": True},
+        "options.file",
+        "`bool`: Input should be a valid string",
+    ),
+    "no number is false": ({"file": 0}, "options.file", "`int`: Input should be a valid string"),
+    "a list of editions": ({"edition": ["x"]}, "options.edition", "Input should be a valid string"),
     "an option as a value": ({"uv-a": "--help"}, "options.uv-a", "is `--help`"),
     "an option as an edition": ({"edition": "--help; rm"}, "options.edition", "`--help; rm`"),
     "a line end": ({"uv-a": "b\n--c"}, "options.uv-a", "`b\\n--c`"),
     "a NUL": ({"uv-a": "b\0c"}, "options.uv-a", "`b\\x00c`"),
     "a lone surrogate": ({"uv-a": "\ud800"}, "options.uv-a", "`\\ud800`"),
-    "a long value": ({"uv-a": "b" * (MAX_VALUE_CHARS + 1)}, "options.uv-a", "more than 1,000"),
-    "a long text": ({"stdin": "b" * (MAX_INPUT_CHARS + 1)}, "options.stdin", "more than 200,000"),
+    "a long value": (
+        {"uv-a": "b" * (MAX_VALUE_CHARS + 1)},
+        "options.uv-a",
+        "at most 1000 characters",
+    ),
+    "a long text": (
+        {"stdin": "b" * (MAX_INPUT_CHARS + 1)},
+        "options.stdin",
+        "at most 200000 characters",
+    ),
     "an edition that it has not": ({"edition": "bug"}, "options.edition", "default, detailed"),
     "an adaptation that it has not": ({"adaptation": "x"}, "options.adaptation", "has strict"),
     "an edition that is a path": ({"edition": "../../x"}, "options.edition", "../../x"),
@@ -202,9 +214,7 @@ def test_identifier_must_be_a_name(field: str, value: str) -> None:
 
 
 values = st.text(max_size=40) | st.sampled_from(["--help", "-e=x", "docs/todo.md", "default"])
-keys = st.sampled_from([option.key for option in COMMAND_OPTIONS] + ["uv-a", "uv-B-2"]) | st.text(
-    max_size=8
-)
+keys = st.sampled_from([*COMMAND_OPTIONS, "uv-a", "uv-B-2"]) | st.text(max_size=8)
 
 
 def outcome(options: dict[str, str]) -> tuple[OptionRequest, UsageError | None]:
@@ -222,7 +232,7 @@ def test_argument_is_a_known_flag_with_a_value(
     if error is not None:
         assert error.details["field"].startswith("options")
         assert not hidden_character(error.message)
-    known = {option.flags[0] for option in COMMAND_OPTIONS if option.flags}
+    known = {flags[0] for flags in COMMAND_OPTIONS.values() if flags}
     for argument in argv(request):
         flag, equals, value = argument.partition("=")
         assert flag in known or flag[2:] in options

@@ -59,7 +59,7 @@ def filled(root: Path, **options: str) -> RenderedPrompt:
 
 
 def registries(root: Path) -> Registries:
-    return Registries(root, root.parent / "home", recent=0)
+    return Registries(root, root.parent / "home")
 
 
 @pytest.mark.parametrize(

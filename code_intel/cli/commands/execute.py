@@ -1,10 +1,9 @@
 """Execute a command and print its prompt, and nothing else, on stdout.
 
 `describe` shows a command's options. Paths are relative to the current folder. --dry-run prints the
-command line that would run, or the file that would be rendered, and does nothing. --for says what
-the command is used for, so that later searches for something similar rank it higher. Exits with 1
-if there is no such command or it fails; stderr has the reason. `--json` prints the answer of the
-tool `execute` with the complete prompt.
+command line that would run, or the file that would be rendered, and does nothing. Exits with 1 if
+there is no such command or it fails; stderr has the reason. `--json` prints the answer of the tool
+`execute` with the complete prompt.
 """
 
 import argparse
@@ -42,9 +41,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stdin", metavar="TEXT", help="the input text; - reads standard input")
     parser.add_argument(
         "--uv", action="append", metavar="NAME=VALUE", help="a variable; may be repeated"
-    )
-    parser.add_argument(
-        "--for", dest="feature", metavar="TEXT", help="what the command is used for"
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would run; do nothing")
     add_agent(parser)
@@ -113,15 +109,7 @@ async def _execute(
         return Answer(data, shlex.join(plan.argv) or plan.prompt)
     settings, report = context.settings, context.report
     result = await execution.execute(settings, path, command, options, report=report)
-    data, notes = data_of(command, result), list(result.notes)
-    if args.feature:
-        if await run_in_thread(context.experience.note, command.key, args.feature):
-            data["noted_for"] = args.feature
-        else:
-            notes.append("The purpose (--for) could not be stored.")
-    if notes:
-        data["notes"] = notes
-    return Answer(data, result.prompt.removesuffix("\n"))
+    return Answer(data_of(command, result), result.prompt.removesuffix("\n"))
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from code_intel.foundation.text import counted, visible
 from code_intel.index.doctor import IndexFinding
 from code_intel.registry import place, prompts, runners
 from code_intel.registry.bm25 import first_of_each
-from code_intel.registry.learning import CommandExperience
 from code_intel.registry.loading import LoadedRegistry, Registries
 from code_intel.registry.options import OptionRequest
 from code_intel.registry.sources.discovery import folders
@@ -16,8 +15,6 @@ from code_intel.registry.sources.discovery import folders
 MAX_NAMED = 3
 """Number of commands without a prompt that are named; the others are counted."""
 NO_PROMPT = "Write the prompts as described in docs/command-registry.md, or install climpt."
-DAMAGED_LOG = "Remove .code-intel/commands.json, or let the next execution rename it."
-NEWER_LOG = "Use the newer version of code-intel, or remove .code-intel/commands.json."
 
 
 def registry_findings(settings: Settings) -> list[IndexFinding]:
@@ -27,9 +24,6 @@ def registry_findings(settings: Settings) -> list[IndexFinding]:
 
 
 def _findings(settings: Settings) -> Iterator[IndexFinding]:
-    history = CommandExperience(settings.root).kept()
-    if history.note:
-        yield IndexFinding("warning", history.note, NEWER_LOG if history.newer else DAMAGED_LOG)
     registries = Registries(settings.root)
     try:
         agents = registries.agents()

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -13,13 +12,13 @@ from code_intel.registry import execution
 from code_intel.registry.execution import ExecutionResult
 from code_intel.registry.loading import LoadedRegistry
 from code_intel.registry.options import check_identifiers
-from code_intel.registry.records import DEFAULT_AGENT, Command, CommandKey
+from code_intel.registry.records import DEFAULT_AGENT, Command
 from code_intel.session import steps
 from code_intel.session.state import Session
 from code_intel.tools.commands.command_describe import Action, Domain, Target, commands_of
 from code_intel.tools.commands.command_search import Agent
 from code_intel.tools.context.commands import CommandContext
-from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.wire.answers import tokens
 from code_intel.tools.wire.suspicion import flags_of
@@ -57,9 +56,7 @@ async def execute(
     Call search and describe first. Only options that describe lists are accepted. In a session of
     code-intel, call it only in READY, because following the prompt may write files.
     """
-    key, answer = await _executed(context, agent, c1, c2, c3, options)
-    feature = context.answered.query_for(context.connection, key)
-    return await _learned(context, key, feature, answer)
+    return await _executed(context, agent, c1, c2, c3, options)
 
 
 async def command_execute(
@@ -73,19 +70,18 @@ async def command_execute(
 ) -> Answer:
     """Run a prompt command in READY and return its prompt: the instructions to follow next.
 
-    Call command_search and command_describe first. The execution is recorded for the session's
-    feature, so that searches for similar features rank the command higher.
+    Call command_search and command_describe first. Only options that command_describe lists are
+    accepted.
     """
     async with context.session(session_id, NAME) as locked_session:
         handle, began = locked_session.handle, locked_session.session
-    name, commands = (agent, c1, c2, c3), context.commands
+    name = (agent, c1, c2, c3)
     try:
-        key, answer = await _executed(commands, *name, options)
+        answer = await _executed(context.commands, *name, options)
     except CodeIntelError:
         await _note_call(context, handle, began, name, ok=False)
         raise
-    notes = await _note_call(context, handle, began, name, ok=True)
-    return await _learned(commands, key, began.own_words, answer.noting(*notes))
+    return answer.noting(*await _note_call(context, handle, began, name, ok=True))
 
 
 async def _executed(
@@ -95,8 +91,8 @@ async def _executed(
     c2: str,
     c3: str,
     options: Mapping[str, Any] | Sequence[str] | None,
-) -> tuple[CommandKey, Answer]:
-    """Run the first command of a name; return its key and its prompt, cut to the answer's size.
+) -> Answer:
+    """Run the first command of a name; return its prompt, cut to the answer's size.
 
     Raises:
         UsageError: An identifier or an option is wrong; names the field.
@@ -116,7 +112,7 @@ async def _executed(
     prompt, cut = _shown(masked(done.prompt))  # mask first: a cut secret would not be recognized
     data = data_of(command, done) | {"prompt": prompt, "truncated": done.truncated or cut}
     answer = Answer(data, prompt, is_exact=True)
-    return command.key, answer.noting(PROMPT_CUT) if cut else answer
+    return answer.noting(PROMPT_CUT) if cut else answer
 
 
 async def chosen(
@@ -158,16 +154,6 @@ def _shown(prompt: str) -> tuple[str, bool]:
         if length < len(prompt)
         else (prompt, False)
     )
-
-
-async def _learned(
-    context: CommandContext, key: CommandKey, feature: str, answer: Answer
-) -> Answer:
-    """Record the feature that a command was executed for, and add it to the answer."""
-    is_kept = bool(feature) and await run_in_thread(context.experience.note, key, feature)
-    if is_kept:
-        return replace(answer, data={**answer.data, "noted_for": feature})
-    return answer
 
 
 async def _note_call(

@@ -5,16 +5,22 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from code_intel.errors import RegistryError
+from code_intel.foundation.text import counted
 from code_intel.index.cancellation import run_read
-from code_intel.registry.loading import ALL_AGENTS
+from code_intel.registry import place
+from code_intel.registry.loading import ALL_AGENTS, LoadedRegistry
 from code_intel.registry.records import DEFAULT_AGENT
 from code_intel.tools.commands.command_search import Name, as_json
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.wire.answers import within
 
 MAX_WARNINGS = 20
 """Warnings to return; many registries may have several each."""
+MAX_REGISTRY_TOKENS = 6000
+"""Maximum tokens of the reports on registries; warnings come in addition."""
 AgentOrAll = Annotated[
     Name, Field(description=f"The agent of the registry; `{ALL_AGENTS}` for all agents.")
 ]
@@ -23,7 +29,8 @@ AgentOrAll = Annotated[
 async def reload(context: CommandContext, agent: AgentOrAll = DEFAULT_AGENT) -> Answer:
     """Reload a registry; return the number of commands, and warnings about its entries.
 
-    Changed files are reloaded automatically. Call this to see the warnings.
+    Changed files are reloaded automatically. Call this to see the warnings. `*` reports each
+    registry; `success` is false if one cannot be used.
     """
     return await _reloaded(context, agent)
 
@@ -33,7 +40,8 @@ async def command_reload(
 ) -> Answer:
     """Reload a registry of commands; return their number, and warnings about its entries.
 
-    Changed files are reloaded automatically. Call this to see the warnings.
+    Changed files are reloaded automatically. Call this to see the warnings. `*` reports each
+    registry; `success` is false if one cannot be used.
     """
     await context.read_session(session_id, "command_reload")
     return await _reloaded(context.commands, agent)
@@ -41,17 +49,8 @@ async def command_reload(
 
 async def _reloaded(context: CommandContext, agent: str) -> Answer:
     origins: Counter[str] = Counter()
-
-    def work() -> tuple[int, list[str]]:
-        count, notes = 0, []
-        for loaded in context.registries.reload(agent):
-            count += len(loaded.registry.commands)
-            origins.update(one.origin for one in loaded.registry.commands if one.origin)
-            notes += [f"{loaded.registry.agent}: {note}" for note in loaded.registry.notes]
-        return count, notes
-
-    count, notes = await run_read(work)
-    data: dict[str, Any] = {"success": True, "agent": agent, "commandCount": count}
+    data = await run_read(_all if agent == ALL_AGENTS else _one, context, agent, origins)
+    notes = data.pop("warnings")
     if origins:
         data["origins"] = dict(origins)
     if len(notes) > MAX_WARNINGS:
@@ -59,3 +58,56 @@ async def _reloaded(context: CommandContext, agent: str) -> Answer:
     if notes:
         data["warnings"] = notes
     return Answer(data, as_json(data), is_exact=True)
+
+
+def _one(context: CommandContext, agent: str, origins: Counter[str]) -> dict[str, Any]:
+    """Reload one registry, and count the prompt files of clients.
+
+    Raises:
+        RegistryError: It cannot be used.
+    """
+    loaded = context.registries.reload(agent)
+    count = len(loaded.registry.commands)
+    origins.update(_origins(loaded))
+    return {"success": True, "agent": agent, "commandCount": count, "warnings": _notes(loaded)}
+
+
+def _all(context: CommandContext, agent: str, origins: Counter[str]) -> dict[str, Any]:
+    """Reload each registry; report those that cannot be used first. Count as `_one`.
+
+    Raises:
+        RegistryError: The config cannot be used.
+    """
+    good: list[dict[str, Any]] = []
+    bad: list[dict[str, Any]] = []
+    notes: list[str] = []
+    for name, loaded in context.registries.reload_all():
+        if isinstance(loaded, RegistryError):
+            bad.append(
+                {"agent": name, "error": loaded.error, "hint": loaded.hint, **loaded.details}
+            )
+            continue
+        path = place.shown(loaded.registry.path, place.roots(context.settings.root))
+        count = len(loaded.registry.commands)
+        good.append({"agent": name, "path": path, "commandCount": count})
+        notes += _notes(loaded)
+        origins.update(_origins(loaded))
+    shown = within([*bad, *good], MAX_REGISTRY_TOKENS)
+    if missing := len(bad) + len(good) - len(shown):
+        notes.insert(0, f"{counted(missing, 'registry', 'registries')} more, of all that were read")
+    total = sum(row["commandCount"] for row in good)
+    return {
+        "success": not bad,
+        "agent": agent,
+        "commandCount": total,
+        "registries": shown,
+        "warnings": notes,
+    }
+
+
+def _origins(loaded: LoadedRegistry) -> list[str]:
+    return [one.origin for one in loaded.registry.commands if one.origin]
+
+
+def _notes(loaded: LoadedRegistry) -> list[str]:
+    return [f"{loaded.registry.agent}: {note}" for note in loaded.registry.notes]

@@ -1,4 +1,8 @@
-"""Implement the tools `search` of the command server and `command_search` of the gateway."""
+"""Implement the tools `search` of the command server and `command_search` of the gateway.
+
+The first text of an answer is seed 001's list. A second text says what a reader of the list must
+know: that nothing is likely, or that only words were compared.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +12,7 @@ from pydantic import Field
 
 from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked, masked_data
-from code_intel.foundation.text import visible_json
+from code_intel.foundation.text import counted, visible, visible_json
 from code_intel.index.cancellation import run_read
 from code_intel.registry.finding import CommandFinding, CommandMatches, find
 from code_intel.registry.records import DEFAULT_AGENT, DEFAULT_RESULTS, MAX_NAME_CHARS, Command
@@ -16,13 +20,20 @@ from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
-from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, tokens
+from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, tokens, within
 from code_intel.tools.wire.suspicion import flags_of
 
 DESCRIPTION_CHARS = (2000, 600, 250, 100, 40)
 """Characters of a description to try until an answer fits."""
 
 DESCRIPTIONS_CUT = "Descriptions are cut. describe shows all of one."
+NOTHING_LIKELY = "No command is likely. The registry has {}{}:"
+MAX_LISTED = 100
+"""Commands that are listed if none is likely."""
+REMARK_TOKENS = 100
+"""Tokens for the sentences about a search."""
+LISTED_CHARS = 100
+"""Characters of a line of this list."""
 
 MAX_QUERY_CHARS = 4000
 MAX_QUERIES = 5
@@ -50,15 +61,11 @@ async def search(
 ) -> Answer:
     """Find commands by task, best first. Japanese queries also find English descriptions.
 
-    Use it before describe and execute. `score`: from {very_good} a very good match, from {fair} a
-    fair one, below {weak} hardly a match. Choose by score and description; an empty list means that
-    nothing matches.
+    Use it before describe and execute. `score` of the first: from {very_good} right in 19 of 20
+    searches, from {fair} in 4 of 5, from {weak} in 2 of 5; below, `unlikely`. If all are unlikely,
+    the registry's first commands are listed, too.
     """
-    all_queries = _queries(query, queries)
-    found = await _found(context, agent, all_queries, limit)
-    scores = {match.command.key: match.score for match in found.results}
-    context.answered.note(context.connection, all_queries[0], scores)
-    return _answer(agent, all_queries, found)
+    return await _found(context, agent, _queries(query, queries), limit)
 
 
 async def command_search(
@@ -71,16 +78,13 @@ async def command_search(
 ) -> Answer:
     """Find prompt commands by task, best first. Japanese queries also find English descriptions.
 
-    Use it before command_describe and command_execute. `score`: from {very_good} a very good match,
-    from {fair} a fair one, below {weak} hardly a match. Commands that were executed for similar
-    features rank higher.
+    Use it before command_describe and command_execute. `score` of the first: from {very_good} right
+    in 19 of 20 searches, from {fair} in 4 of 5, from {weak} in 2 of 5; below, `unlikely`. If all
+    are unlikely, the registry's first commands are listed, too.
     """
     all_queries = _queries(query, queries)
-    session, _ = await context.read_session(session_id, "command_search")
-    feature = session.own_words if session else ""
-    return _answer(
-        agent, all_queries, await _found(context.commands, agent, all_queries, limit, feature)
-    )
+    await context.read_session(session_id, "command_search")
+    return await _found(context.commands, agent, all_queries, limit)
 
 
 def _queries(query: str, queries: Sequence[str]) -> tuple[str, ...]:
@@ -98,56 +102,66 @@ def _queries(query: str, queries: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((query, *queries) if query else queries))
 
 
-async def _found(
-    context: CommandContext, agent: str, queries: Sequence[str], limit: int, feature: str = ""
-) -> CommandMatches:
-    def work() -> CommandMatches:
-        return find(
-            context.registries.of(agent),
-            queries,
-            command_vectors=context.vectors,
-            experience=context.experience,
-            feature=feature,
-            top_n=limit,
-        )
+async def _found(context: CommandContext, agent: str, queries: Sequence[str], limit: int) -> Answer:
+    def work() -> Answer:
+        loaded = context.registries.of(agent)
+        found = find(loaded, queries, command_vectors=context.vectors, top_n=limit)
+        return _answer(agent, queries, found, loaded.index.commands)
 
     return await run_read(work)
 
 
-def _answer(agent: str, queries: Sequence[str], found: CommandMatches) -> Answer:
+def _answer(
+    agent: str, queries: Sequence[str], found: CommandMatches, commands: Sequence[Command]
+) -> Answer:
     """Return seed 001's list as text, and the same list with further fields as data."""
-    rows, cut = _fitting([_row(match, several=len(queries) > 1) for match in found.results])
-    data = {
+    is_nothing_likely = all(match.is_unlikely for match in found.results)
+    full = [_row(match, several=len(queries) > 1) for match in found.results]
+    rows, cut = _fitting(full, MAX_SEARCH_TOKENS // (2 if is_nothing_likely else 1))
+    text = as_json(rows)
+    data: dict[str, Any] = {
         "agent": agent,
         "count": len(rows),
         "results": rows,
         "degraded": list(found.degraded),
         **({"truncated": True, "warnings": [DESCRIPTIONS_CUT]} if cut else {}),
     }
-    return Answer(data, as_json(rows), is_exact=True)
+    remarks = [reason.removeprefix("embedding: ") for reason in found.degraded]
+    if rows and is_nothing_likely:
+        lines = [_line(command) for command in commands[:MAX_LISTED]]
+        listed = within(lines, MAX_SEARCH_TOKENS - tokens(text) - REMARK_TOKENS)
+        data["listed"] = listed
+        part = "" if len(listed) == len(commands) else f"; the first {len(listed)}"
+        said = NOTHING_LIKELY.format(counted(len(commands), "command"), part)
+        remarks = ["\n".join((said, *listed)), *remarks]
+    return Answer(data, text, is_exact=True, remark="\n".join(remarks))
+
+
+def _line(command: Command) -> str:
+    """Return a command's name and the start of its description, which is omitted if suspicious."""
+    row = command_data(command)
+    if flags_of(command.description):
+        return command.name
+    one_line = visible(" ".join(row["description"].split()))
+    return head(f"{command.name}: {one_line}", LISTED_CHARS)
 
 
 def _row(one: CommandFinding, *, several: bool) -> dict[str, Any]:
-    command, learned = one.command, one.learned
-    row = command_data(command)
+    row = command_data(one.command)
     row |= {"score": round(one.score, 4), "bm25_score": round(one.bm25_score, 6)}
-    if one.similarity is not None:
-        row["similarity"] = round(one.similarity, 4)
+    if one.is_unlikely:
+        row["unlikely"] = True
     if several:
         row["ranks"] = list(one.ranks)
-    if learned is not None:
-        used = {"feature": learned.feature, "times": learned.times, "last": learned.last}
-        row["learned"] = used
-    about = learned.feature if learned else ""
-    return row | flags_of(command.description, command.name, about)
+    return row | flags_of(one.command.description, one.command.name)
 
 
-def _fitting(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+def _fitting(rows: list[dict[str, Any]], budget: int) -> tuple[list[dict[str, Any]], bool]:
     """Return the rows with descriptions cut to fit an answer, and whether any was cut."""
     shown = rows
     for max_chars in DESCRIPTION_CHARS:
         shown = [row | {"description": head(row["description"], max_chars)} for row in rows]
-        if tokens(json.dumps(shown, ensure_ascii=False)) <= MAX_SEARCH_TOKENS:
+        if tokens(json.dumps(shown, ensure_ascii=False)) <= budget:
             break
     return shown, shown != rows
 

@@ -115,7 +115,7 @@ class GatewayContext:
         """
         if self.opens_commands is None:
             raise NotFoundError("Commands are not served here.")
-        return replace(self.opens_commands(), report=self.report, connection=self.connection)
+        return replace(self.opens_commands(), report=self.report)
 
     @property
     def root(self) -> Path:

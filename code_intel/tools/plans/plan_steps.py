@@ -91,7 +91,7 @@ async def evaluating(
             if not adds_evaluation:
                 return answer
             last = judged.iterations[-1]
-            status = status_of(last.evaluation.confidence, expected.confidence)
+            status = status_of(last.evaluation, expected.confidence)
             evaluation = {
                 "status": status,
                 **evaluation_data(last.evaluation),

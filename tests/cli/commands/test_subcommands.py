@@ -15,8 +15,6 @@ import pytest
 from code_intel.cli.commands import SERVER_OPTIONS
 from code_intel.cli.main import main
 from code_intel.cli.serve import add_http, add_writes
-from code_intel.registry.learning import CommandExperience
-from code_intel.registry.records import CommandKey
 from planted import planted
 from standing import stand
 
@@ -111,7 +109,10 @@ def test_search_lists_the_best_first_and_exits_1_without_a_match(run: Run) -> No
     assert lines[0].endswith("  docs write release-notes")
     assert 0 <= float(lines[0].split()[0]) <= 1
     assert lines[1].strip() == "Write the release notes of a version"
-    assert run("search", "quaternion", code=1).out.startswith("No command was found")
+    said = run("search", "quaternion", code=1).out
+    assert said.splitlines()[0].endswith("  (unlikely)")
+    assert "No command is likely. `code-intel commands list` lists all of them." in said
+    assert "This search used words only." in said
 
 
 def test_search_json_has_the_rows_of_the_tool(run: Run) -> None:
@@ -241,46 +242,6 @@ def test_failing_program_is_the_error_of_seed_001(
     assert error["stderr"] == "the tide is out"
 
 
-def test_purpose_of_an_execution_is_learned_and_can_be_forgotten(run: Run, project: Path) -> None:
-    run("execute", *NOTES, "--for", "announce the new timetable")
-    assert json.loads(run("execute", *NOTES, "--for", "x y", "--json").out)["noted_for"] == "x y"
-    found = json.loads(run("search", "announce the new timetable", "--json").out)["results"]
-    assert found[0]["c3"] == "release-notes"
-    assert found[0]["learned"]["feature"] == "announce the new timetable"
-    assert "announce the new timetable" in run("search", "announce the new timetable").out
-    listed = run("list", "--learned").out
-    assert "docs write release-notes" in listed
-    uses = json.loads(run("list", "docs", "--learned", "--json").out)["uses"]
-    assert [use["feature"] for use in uses] == ["x y", "announce the new timetable"]
-    assert run("list", "--forget", "--for", "x y").out == "1 removed.\n"
-    assert run("list", "--forget", *NOTES).out == "1 removed.\n"
-    run("list", "--forget", *NOTES, code=1)
-    run("list", "--learned", code=1)
-    CommandExperience(project).note(CommandKey("other", "a", "b", "c"), "d")
-    run("list", "--learned", "climpt-git", code=1)
-    assert run("list", "--forget", "--all").out == "1 removed.\n"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--forget"],
-        ["--forget", "docs"],
-        ["--forget", "--all", *NOTES],
-        ["--all"],
-        ["--for", "x"],
-        ["--forget", "--learned"],
-        ["a", "b", "c", "d"],
-    ],
-    ids=range(7),
-)
-def test_forget_requires_a_command_or_all(run: Run, project: Path, words: list[str]) -> None:
-    CommandExperience(project).note(CommandKey("climpt", *NOTES), "d")
-    before = files(project)
-    run("list", *words, code=2)
-    assert files(project) == before
-
-
 def test_list_checks_every_registry_and_exits_2_for_a_broken_one(run: Run, project: Path) -> None:
     assert "climpt: 3 commands in .agent/climpt/registry.json" in run("list").out
     twice = REGISTRY | {"tools": {"commands": [REGISTRY["tools"]["commands"][1]] * 2}}
@@ -311,7 +272,17 @@ def test_list_checks_every_registry_and_exits_2_for_a_broken_one(run: Run, proje
     }  # fmt: skip
     assert "switched off" in counts["degraded"][0]
     assert run("reload").out.splitlines()[0] == "3 commands of climpt"
-    run("reload", "--agent", "*", code=2)
+    said = run("reload", "--agent", "*", code=2).out
+    assert said.splitlines()[0] == "5 commands of all agents"
+    assert (
+        "odd: broken.json cannot be used: tools.commands[0].c1: Input should be a valid string"
+        in said
+    )
+    assert "climpt: 3 commands in .agent/climpt/registry.json" in said
+
+
+def test_list_takes_three_names_at_most(run: Run) -> None:
+    assert "three names" in run("list", "a", "b", "c", "d", code=2).err
 
 
 def test_prompt_files_of_clients_are_listed_and_executed(run: Run, project: Path) -> None:

@@ -12,8 +12,6 @@ from cli.setup.client_entries import BY_NAME, entries
 from code_intel.cli.migration.entries import servers
 from code_intel.cli.setup import clients, mcp_json
 from code_intel.cli.setup.clients import CLIENTS, COMMANDS_SERVER, KNOWN, SERVERS
-from code_intel.registry.learning import CommandExperience
-from code_intel.registry.records import CommandKey
 from projects import file_tree
 
 Init = Callable[..., dict[str, Any]]
@@ -144,14 +142,16 @@ def test_this_repository_has_the_entry() -> None:
     assert not clients.is_other_program(COMMANDS_SERVER, found[COMMANDS_SERVER])
 
 
-def test_remove_keeps_learned_commands_only_beside_agreements(project: Path, init: Init) -> None:
+def test_remove_keeps_the_log_of_an_older_version_only_beside_agreements(
+    project: Path, init: Init
+) -> None:
     init()
-    uses = CommandExperience(project)
-    assert uses.note(CommandKey("climpt", "docs", "write", "notes"), "release notes")
+    uses = project / ".code-intel" / "commands.json"
+    uses.write_text('{"version": 1, "uses": []}', encoding="utf-8")
     kept = project / ".code-intel" / "agreements" / "kept.md"
     kept.write_text("# mine\n", encoding="utf-8")
     init("--remove")
-    assert len(uses.uses()) == 1
+    assert uses.exists()
     kept.unlink()
     init("--remove")
     assert list(project.iterdir()) == []

@@ -146,22 +146,6 @@ async def test_execute_is_refused_over_http_by_default(
                 assert "--allow-writes" in error["hint"]
 
 
-async def test_connections_over_http_have_separate_searches(
-    stock: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CODE_INTEL_COMMAND_RUNNER", "prompts")
-    with serving(stock, "--allow-writes", program=SERVER, word=()) as served:
-        async with client(served.port, ERAS[0]) as one, client(served.port, ERAS[0]) as other:
-            first, second = (Caller(each.client, names="command_") for each in (one, other))
-            await first("search", query="tidy the file changes")
-            assert "noted_for" not in await second("execute", **GROUP)
-            assert (await first("execute", **GROUP))["noted_for"] == "tidy the file changes"
-        async with client(served.port, ERAS[1]) as modern:
-            call = Caller(modern.client, names="command_")
-            await call("search", query="commit the file changes")
-            assert "noted_for" not in await call("execute", **GROUP)
-
-
 @pytest.mark.parametrize(
     "line", ["look at it.", '"""\\"\\"', "一つずつ見る。"], ids=["en", "signs", "ja"]
 )
