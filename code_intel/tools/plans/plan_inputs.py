@@ -177,13 +177,7 @@ def _take(lock: FileLock, root: Path) -> bool:
 async def locked_initial_plan(
     context: GatewayContext, arguments: PlanArguments, seconds: float
 ) -> AsyncIterator[InitialPlan]:
-    """Lock a new plan, or an earlier one to continue.
-
-    Raises:
-        UsageError: An argument is wrong.
-        NotFoundError: There is no plan with this id.
-        BusyError: The lock was not free in time.
-    """
+    """Lock a new plan, or an earlier one to continue; see `initial_plan` and `locked_plan`."""
     initial = await run_in_thread(initial_plan, context.settings, arguments)  # fail before waiting
     async with locked_plan(initial.root, initial.plan.id, seconds):
         if initial.before is not None:  # another call may have continued it

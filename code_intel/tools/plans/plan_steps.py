@@ -48,10 +48,7 @@ async def evaluating(
 ) -> AsyncIterator[Evaluate | None]:
     """Lock the plan of a search, if one is named; yield None if nothing is to be evaluated.
 
-    Raises:
-        UsageError: `planId` is not a plan id.
-        NotFoundError: There is no such plan.
-        BusyError: Another call holds its lock for too long.
+    Raises as `keeping.load` and `locked_plan`.
     """
     named = plan_id.strip()
     adds_evaluation = bool(named or keywords) if evaluate is None else evaluate
