@@ -78,10 +78,10 @@ async def gistdex_query_plan(
 ) -> Answer:
     """Search once with a goal and the words that good results should contain, and compare.
 
-    Give such words in expectedResults, for example names that the code may use. `finalResults`
-    contains the best passages, `refinements` what to try next. To search again, call with planId
-    and initialQueries; results are merged. `confidence` is the chance that the first result is
-    right. Hits are hypotheses and do not change the phase.
+    Give such words in expectedResults, for example names in the code. `finalResults` has the
+    best passages, `refinements` what to try next. To search again, pass planId and
+    initialQueries; results are merged. `confidence` is the chance that the first result is right.
+    Hits are hypotheses and do not change the phase.
     """
     arguments = PlanArguments.of(
         goal=goal,
