@@ -178,7 +178,7 @@ def _plan_findings(settings: Settings) -> list[IndexFinding]:
     try:
         root = place.root_of(settings)
         listings = {name: kind.listing(root) for name, kind in PLAN_FILE_KINDS.items()}
-        notes = plan_settings.load(root).warnings
+        notes = tuple(plan_settings.load(root).unknown_keys())
     except CodeIntelError as error:
         return [IndexFinding("warning", error.message, error.hint)]
     remedy = "Delete the file. The next plan creates it again."

@@ -32,14 +32,13 @@ from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
-from code_intel.planning import keeping, place, refining
-from code_intel.planning.records import QueryPlan
-from code_intel.planning.stored import as_json
+from code_intel.planning import goals, keeping, place
+from code_intel.planning.records import QueryPlan, as_json
 from code_intel.records import Freshness
 from code_intel.tools.declaration import Tool
 from code_intel.tools.plans.gistdex_query_plan import gistdex_query_plan
 from code_intel.tools.plans.plan_answers import STOPS
-from code_intel.tools.plans.plan_inputs import preview
+from code_intel.tools.plans.plan_inputs import PlanArguments, initial_plan
 from code_intel.tools.progress import Report
 from code_intel.tools.wire.answers import index_text
 from code_intel.tools.wire.reader import file_name, in_terminal
@@ -103,7 +102,8 @@ def run(args: argparse.Namespace) -> int:
     inputs = _plan_inputs(args, settings, root)
     if args.dry_run:
         with with_option_names(gistdex_query_plan, PLAN_OPTIONS):
-            plan = preview(settings, Tool(gistdex_query_plan).arguments(inputs)[0])
+            given, _ = Tool(gistdex_query_plan).arguments(inputs)
+            plan = initial_plan(settings, PlanArguments.of(**given)).plan
         emit(args, _preview_data(plan), "\n".join(_preview_lines(plan)))
         return 0
     started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -162,7 +162,7 @@ def _preview_data(plan: QueryPlan) -> dict[str, Any]:
 
 def _queries(plan: QueryPlan) -> list[str]:
     """Return the first queries of the plan."""
-    return list(plan.waiting) or list(filter(None, [refining.next_query(plan)]))
+    return list(plan.waiting) or list(filter(None, [goals.next_query(plan)]))
 
 
 def _preview_lines(plan: QueryPlan) -> Iterator[str]:
@@ -191,9 +191,9 @@ def _print_stored_plan(root: Path, inputs: Mapping[str, Any], started: str) -> N
     """Print how to continue the interrupted plan, whether it was named or new."""
     goal = masked(inputs["goal"])
     interrupted = (
-        entry.id
-        for entry in keeping.entries(root)
-        if entry.stop == "stopped" and entry.used >= started and entry.goal == goal
+        kept.content.id
+        for kept in keeping.PLANS.listing(root).latest()
+        if kept.content.stop == "stopped" and kept.used >= started and kept.content.goal == goal
     )
     if plan_id := inputs.get("planId") or next(interrupted, ""):
         print(f"To continue: code-intel plan --continue {plan_id[:SHORT]}", file=sys.stderr)

@@ -1,15 +1,14 @@
-"""Keep files of one kind in a folder: bounded, and described by an `index.json` for lists.
+"""Keep files of one kind in a folder, at most as many as config.json says.
 
-The files are the truth. The index only saves reading them all: a file whose size or time differs
-from its entry is read again, and a missing or damaged index is rebuilt. When a file was last of use
-is its time of change (docs/decisions/0041).
+The files are the truth. The folder's `index.json` describes them for people; it is written, never
+read. When a file was last of use is its time of change (docs/decisions/0041).
 """
 
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,17 +18,18 @@ from code_intel.errors import StorageError
 from code_intel.foundation import durable
 from code_intel.index import cancellation
 from code_intel.planning import place, settings
-from code_intel.planning.records import StoredRecord
-from code_intel.planning.stored import as_json, built, dumps, parsed
+from code_intel.planning.records import dumps
 
 LOCK = "index.json.lock"
 DAY_NS = 24 * 3600 * 10**9
+ContentT = TypeVar("ContentT")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry(StoredRecord):
-    """A file in an index: its size, and its time of change in nanoseconds."""
+@dataclass(frozen=True, slots=True)
+class KeptFile(Generic[ContentT]):
+    """What a file contains, its size, and its time of change in nanoseconds."""
 
+    content: ContentT
     bytes: int
     changed: int
 
@@ -44,88 +44,94 @@ class Entry(StoredRecord):
         return datetime.fromtimestamp(self.used_ns / 1e9, UTC).isoformat()
 
 
-EntryT = TypeVar("EntryT", bound=Entry)
-
-
 @dataclass(slots=True)
-class Listing(Generic[EntryT]):
+class Listing(Generic[ContentT]):
     """The files of a folder by name, and those that cannot be read with the reason."""
 
-    rows: dict[str, EntryT] = field(default_factory=dict)
+    rows: dict[str, KeptFile[ContentT]] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
+
+    def latest(self) -> list[KeptFile[ContentT]]:
+        """Return the files, the last used first."""
+        names = sorted(self.rows, key=lambda name: (self.rows[name].used_ns, name), reverse=True)
+        return [self.rows[name] for name in names]
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog(Generic[EntryT]):
+class Catalog(Generic[ContentT]):
     """A kind of kept file.
 
     Attributes:
         kind: Its name in the limits of config.json.
         folder: Its folder below the root.
         names: The names of its files; other files are neither read nor removed.
-        entry: The entries of its index.
-        describe: (name, content) -> what an entry says, by the names in JSON; raises StorageError
-            for a damaged file.
+        parse: (content, name) -> what a file contains; raises StorageError for a damaged file.
+        describe: What index.json says of a file.
         in_use: Whether a file is not to be removed.
     """
 
     kind: str
     folder: str
     names: re.Pattern[str]
-    entry: type[EntryT]
-    describe: Callable[[str, bytes], dict[str, Any]]
-    in_use: Callable[[EntryT], bool] = lambda _: False
+    parse: Callable[[bytes, str], ContentT]
+    describe: Callable[[ContentT], dict[str, Any]]
+    in_use: Callable[[KeptFile[ContentT]], bool] = lambda _: False
 
     def path(self, root: Path, name: str) -> Path:
         """Return a file of the folder; see `place.file_in`."""
         return place.file_in(root, self.folder, name)
 
-    def read(self, root: Path, name: str) -> bytes:
-        """Return a file's content; see `place.read`."""
-        return place.read(self.path(root, name))
+    def read(self, root: Path, name: str) -> ContentT:
+        """Return what a file contains; raises as `place.read` and `parse`."""
+        return self.parse(place.read(self.path(root, name)), name)
 
-    def listing(self, root: Path) -> Listing[EntryT]:
+    def listing(self, root: Path) -> Listing[ContentT]:
         """Return what is there, writing nothing.
 
         Raises:
             StorageError: A link is on the way, or the folder cannot be listed.
             BusyError: The call was cancelled.
         """
-        folder = self.path(root, place.INDEX).parent
-        known, found = self._known(root), Listing[EntryT]()
+        folder, found = self.path(root, place.INDEX).parent, Listing[ContentT]()
         try:
-            files = sorted(file for file in folder.iterdir() if self.names.fullmatch(file.name))
+            names = sorted(
+                each.name for each in folder.iterdir() if self.names.fullmatch(each.name)
+            )
         except (FileNotFoundError, NotADirectoryError):
             return found
         except OSError as error:
             raise StorageError(f"{folder} cannot be read: {error.strerror}.") from error
-        for file in files:
-            cancellation.raise_if_cancelled()  # a repository may have thousands of unknown files
-            try:
-                found.rows[file.name] = self._row(root, file, known.get(file.name))
-            except FileNotFoundError:  # another process removed it
-                continue
-            except StorageError as error:
-                found.damaged[file.name] = error.message
+        for name in names:
+            cancellation.raise_if_cancelled()  # a repository may have thousands of files
+            with suppress(FileNotFoundError):  # another process removed it
+                info = (folder / name).lstat()
+                try:
+                    content = self.read(root, name)
+                    found.rows[name] = KeptFile(content, info.st_size, info.st_mtime_ns)
+                except StorageError as error:
+                    found.damaged[name] = error.message
         return found
 
-    def put(self, root: Path, contents: Mapping[str, bytes]) -> None:
-        """Write files; remove the least recently used if there are too many.
+    def put(self, root: Path, name: str, data: bytes) -> Path:
+        """Write a file and return its path; remove the least recently used if there are too many.
 
         Raises:
-            StorageError: The disk failed, or a link is on the way; each file is the old or the new.
+            StorageError: The disk failed, or a link is on the way; the file is the old or the new.
+            ConfigError: config.json cannot be read.
             BusyError: Another process holds the lock.
         """
-        with self._changing(root) as rows:
-            for name, data in contents.items():
-                file = self.path(root, name)
-                durable.replace(file, data)
-                self.note_use(root, name)
-                rows[name] = self._row(root, file)
-            kept = {*contents, *(name for name, row in rows.items() if self.in_use(row))}
-            for name in beyond(rows, *settings.limits_of(root, self.kind), kept):
-                durable.remove(self.path(root, name), flushed=False)
-                del rows[name]
+        path, folder = self.path(root, name), place.prepared(root, self.folder)
+        settings.write_defaults(root)
+        with durable.locked(folder / LOCK, place.PLAN_LOCK_TIMEOUT_S):
+            durable.replace(path, data)
+            self.note_use(root, name)
+            rows = self.listing(root).rows
+            kept = {name, *(each for each, row in rows.items() if self.in_use(row))}
+            for each in beyond(rows, *settings.load(root).most(self.kind), kept):
+                durable.remove(folder / each, flushed=False)
+                del rows[each]
+            self._write_index(root, rows)
+        return path
 
     def note_use(self, root: Path, name: str) -> None:
         """Note that a file was of use, if the disk allows it."""
@@ -135,48 +141,29 @@ class Catalog(Generic[EntryT]):
 
     def remove(self, root: Path, names: Collection[str]) -> list[str]:
         """Remove files; return those that existed. Raises as `put`."""
-        gone: list[str] = []
-        with self._changing(root) as rows:
-            for name in filter(self.names.fullmatch, names):
-                if durable.remove(self.path(root, name), flushed=False):
-                    gone.append(name)
-                rows.pop(name, None)
+        folder = place.prepared(root, self.folder)
+        with durable.locked(folder / LOCK, place.PLAN_LOCK_TIMEOUT_S):
+            gone = [
+                name
+                for name in filter(self.names.fullmatch, names)
+                if durable.remove(folder / name, flushed=False)
+            ]
+            self._write_index(root, self.listing(root).rows)
         return gone
 
-    @contextmanager
-    def _changing(self, root: Path) -> Iterator[dict[str, EntryT]]:
-        """Hold the folder's lock, give the rows to change, and write the index."""
-        folder = place.prepared(root, self.folder)
-        settings.write_defaults(root)
-        with durable.locked(folder / LOCK, place.PLAN_LOCK_TIMEOUT_S):
-            rows = self.listing(root).rows
-            yield rows
-            index = {name: as_json(row) for name, row in sorted(rows.items())}
-            durable.replace(self.path(root, place.INDEX), dumps(index), flushed=False)
-            durable.sweep(folder)
-
-    def _known(self, root: Path) -> dict[str, EntryT]:
-        """Return what the index says, nothing if it cannot be used."""
-        try:
-            kind = dict[str, self.entry]  # type: ignore[name-defined]  # a type at run time
-            known: dict[str, EntryT] = parsed(
-                kind, place.read(self.path(root, place.INDEX)), place.INDEX
-            )
-        except (FileNotFoundError, StorageError):
-            return {}
-        return known
-
-    def _row(self, root: Path, file: Path, known: EntryT | None = None) -> EntryT:
-        """Return the entry of a file; the known one, if the file is the same."""
-        info = file.lstat()
-        if known and (known.bytes, known.changed) == (info.st_size, info.st_mtime_ns):
-            return known
-        said = self.describe(file.name, self.read(root, file.name))
-        return built(self.entry, {**said, "bytes": info.st_size, "changed": info.st_mtime_ns})
+    def _write_index(self, root: Path, rows: Mapping[str, KeptFile[ContentT]]) -> None:
+        """Describe the files in index.json; remove what killed processes left."""
+        index = {
+            name: {**self.describe(row.content), "bytes": row.bytes, "used": row.used}
+            for name, row in rows.items()
+        }
+        path = self.path(root, place.INDEX)
+        durable.replace(path, dumps(index), flushed=False)
+        durable.sweep(path.parent)
 
 
 def beyond(
-    rows: Mapping[str, Entry], most: int, room: int, keep: Collection[str] = ()
+    rows: Mapping[str, KeptFile[Any]], most: int, room: int, keep: Collection[str] = ()
 ) -> list[str]:
     """Return the least recently used rows to remove, for at most `most` files and `room` bytes."""
     left, size = len(rows), sum(row.bytes for row in rows.values())

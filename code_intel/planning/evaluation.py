@@ -1,17 +1,9 @@
 """Compare results with expectations: six metrics of 0 to 1, and one score (seed 003 §2.2).
 
-| metric | share |
-|---|---|
-| `keyword_match` | pairs of a result and a keyword in which it occurs |
-| `pattern_match` | pairs of a result and a pattern in which it matches |
-| `semantic_similarity` | mean similarity of the results to the query |
-| `coverage` | results of the wanted number, at most 1 |
-| `precision` | results with a keyword (strict: with all of them) |
-| `recall` | expected keywords found in any result |
-
-Without keywords or patterns their shares are 1. Without results everything is 0. A Japanese keyword
-and its English translation are one expectation. In strict mode they are two, and all keywords must
-be found: while one is missing, the score is scaled to stay below the requested confidence.
+`docs/plans.md` describes the metrics. Without keywords or patterns their shares are 1. Without
+results everything is 0. A Japanese keyword and its English translation are one expectation. In
+strict mode they are two, and all keywords must be found: while one is missing, the score is scaled
+to stay below the requested confidence.
 
 The score says how well results fit the expectations. It does not say whether they are right: right
 results often have fewer of the expected words. So the confidence is another number, the chance that
@@ -22,18 +14,11 @@ query (docs/decisions/0090).
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import fmean
 
-from code_intel.index.cancellation import raise_if_cancelled
-from code_intel.planning.matching import ResultPage, on_page, together
-from code_intel.planning.patterns import ContentPattern, all_compiled
-from code_intel.planning.records import (
-    Evaluation,
-    Expected,
-    Metrics,
-    Mode,
-    Result,
-    Status,
-)
+from code_intel.planning.matching import ResultPage, occurs, together
+from code_intel.planning.patterns import check, found
+from code_intel.planning.records import Evaluation, Expected, Metrics, Mode, Result, Status
 
 WEIGHTS = Metrics(
     keyword_match=0.25,
@@ -55,37 +40,28 @@ MAX_FOLLOWERS = 3
 EMPTY_EVALUATION = Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0, 0.0)
 
 
-def evaluate(
-    results: Sequence[Result],
-    expected: Expected,
-    mode: Mode = "fuzzy",
-) -> Evaluation:
-    """Compare results with expectations; a duplicate counts once.
-
-    Args:
-        results: The results of one query.
-        expected: The expectations; blank and repeated keywords are ignored.
-        mode: How keywords are compared.
+def evaluate(results: Sequence[Result], expected: Expected, mode: Mode = "fuzzy") -> Evaluation:
+    """Compare the results of a query with expectations; duplicates and blank keywords are ignored.
 
     Raises:
         UsageError: A pattern is invalid; it is named.
     """
     keywords = tuple(dict.fromkeys(word for word in expected.keywords if word.strip()))
-    patterns = list({each.source: each for each in all_compiled(expected.patterns)}.values())
-    results = _distinct(results)
+    patterns = tuple(dict.fromkeys(expected.patterns))
+    check(expected.patterns)
+    results = list({(each.document, each.position, each.text): each for each in results}.values())
     if not results:
-        missing = (*keywords, *(pattern.source for pattern in patterns))
-        return replace(EMPTY_EVALUATION, unmatched=missing)
+        return replace(EMPTY_EVALUATION, unmatched=(*keywords, *patterns))
     pages = [ResultPage(result) for result in results]
-    rows = [[on_page(word, page, mode) for page in pages] for word in keywords]
+    rows = [[occurs(word, page, mode) for page in pages] for word in keywords]
     things = [[at] for at in range(len(rows))] if mode == "strict" else together(keywords)
     said = [[any(hits) for hits in zip(*(rows[at] for at in each), strict=True)] for each in things]
-    matching = [[_matches(pattern, result) for result in results] for pattern in patterns]
+    matching = [[found(pattern, result.text) for result in results] for pattern in patterns]
     within = all if mode == "strict" else any
     metrics = Metrics(
         keyword_match=_share(hit for row in said for hit in row),
         pattern_match=_share(hit for row in matching for hit in row),
-        semantic_similarity=_mean([_bounded(result.similarity) for result in results]),
+        semantic_similarity=fmean([_bounded(result.similarity) for result in results]),
         coverage=_bounded(len(results) / max(expected.min_matches, 1)),
         precision=_share(within(row[at] for row in said) for at in range(len(results)))
         if said
@@ -93,7 +69,7 @@ def evaluate(
         recall=_share(any(row) for row in said),
     )
     nowhere = {at for each, row in zip(things, said, strict=True) if not any(row) for at in each}
-    sought = [(each.source, any(row)) for each, row in zip(patterns, matching, strict=True)]
+    sought = [(each, any(row)) for each, row in zip(patterns, matching, strict=True)]
     score, chance = score_of(metrics), chance_of_first(results)
     if is_incomplete := mode == "strict" and metrics.recall < 1:
         score *= _bounded(expected.confidence)
@@ -106,11 +82,11 @@ def evaluate(
         confidence,
         matched=(
             *(word for word, row in zip(keywords, rows, strict=True) if any(row)),
-            *(source for source, hit in sought if hit),
+            *(pattern for pattern, hit in sought if hit),
         ),
         unmatched=(
             *(word for at, word in enumerate(keywords) if at in nowhere),
-            *(source for source, hit in sought if not hit),
+            *(pattern for pattern, hit in sought if not hit),
         ),
     )
 
@@ -145,7 +121,7 @@ def lead_of(results: Sequence[Result]) -> float | None:
     followers = results[1 : 1 + MAX_FOLLOWERS]
     if not followers or results[0].score <= 0:
         return None
-    return 1 - _mean([_bounded(each.score) for each in followers])
+    return 1 - fmean([_bounded(each.score) for each in followers])
 
 
 def hundredths(confidence: float, requested: float) -> float:
@@ -165,22 +141,9 @@ def status_of(evaluation: Evaluation, requested: float) -> Status:
     return "partial" if evaluation.score > PARTIAL else "failed"
 
 
-def _matches(pattern: ContentPattern, result: Result) -> bool:
-    raise_if_cancelled()  # fifty chunks with twenty slow patterns take long
-    return pattern.found(result.text)
-
-
-def _distinct(results: Sequence[Result]) -> list[Result]:
-    return list({(each.document, each.position, each.text): each for each in results}.values())
-
-
 def _share(hits: Iterable[bool]) -> float:
     known = list(hits)
     return sum(known) / len(known) if known else 1.0
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _bounded(value: float) -> float:

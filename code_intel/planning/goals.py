@@ -1,19 +1,40 @@
-"""What a goal speaks of, and the queries a plan begins with (seed 003 §1; docs/decisions/0042).
+"""Make the queries of a plan from its goal and its results (seed 003 §1 and §2.1).
 
-Pure, and the same every time: no model, no index, no language but Japanese and what has spaces.
+Each of their words comes from the goal, the expectations, a rule of the caller, or the names of the
+definitions that the best results contain. The goal is always used whole, and no two queries of a
+plan are equivalent (docs/decisions/0042). No model and no index is needed.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from code_intel.chunking.lexicon import terms, unread
-from code_intel.chunking.words import STOP_WORDS, query_words
-from code_intel.planning.records import MAX_GOAL_CHARS_READ, MAX_KEYWORDS, Strategy
+from code_intel.chunking.words import STOP_WORDS, query_words, split_identifier
+from code_intel.forest.text.globs import matches
+from code_intel.planning import outcome
+from code_intel.planning.records import (
+    MAX_GOAL_CHARS_READ,
+    MAX_KEYWORDS,
+    QueryPlan,
+    Result,
+    Strategy,
+)
+from code_intel.records import Language
 
 BROAD = 2
 """Keywords of a broad query."""
+BEST_RESULTS = 3
+"""Results whose definitions are used."""
+
+_PLACE = re.compile(
+    r"\b(?:search\s+)?in\s+(?:the\s+)?([\w./-]+)\s*(?:folder|directory)?\s*$", re.IGNORECASE
+)
+_GLOB = re.compile(r"[^\s,;()]*\*[^\s,;()]*")
+_FILLERS = frozenset(  # of rules: what is to be done, not what is to be asked for
+    "add best file files filter filters include please related search type types".split()  # noqa: SIM905
+)
 
 _JAPANESE = re.compile("[\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff]")
 _SPOKEN = re.compile(r"[\w$]+(?:(?:\.|::|->|#|-|/)[\w$]+)*")
@@ -27,7 +48,7 @@ _ASKING = frozenset(
 )
 
 
-def language_of(goal: str) -> Literal["ja", "en"]:
+def language_of(goal: str) -> Language:
     """Return the language of a goal: Japanese, or English for all others."""
     return "ja" if _JAPANESE.search(unicodedata.normalize("NFKC", goal)) else "en"
 
@@ -78,11 +99,6 @@ def distinct(queries: Iterable[str]) -> list[str]:
     return list(found.values())
 
 
-def english_of(goal: str) -> list[str]:
-    """Return the words that code is most likely to use for a Japanese goal; none for any other."""
-    return [said[0] for _, said in terms(goal[:MAX_GOAL_CHARS_READ]) if not _says_nothing(said[0])]
-
-
 def says(query: str, word: str) -> bool:
     """Return whether a query has a word: literally, with another ending, or in English."""
     query = unicodedata.normalize("NFKC", query)
@@ -91,21 +107,96 @@ def says(query: str, word: str) -> bool:
 
 def asked_for(query: str) -> frozenset[str]:
     """Return the index tokens that a query looks up; of a Japanese one, the English ones, too."""
-    return frozenset(query_words(query)) | frozenset(query_words(" ".join(english_of(query))))
+    read = terms(query[:MAX_GOAL_CHARS_READ])
+    english = " ".join(said[0] for _, said in read if not _says_nothing(said[0]))
+    return frozenset((*query_words(query), *query_words(english)))
 
 
 def _japanese(text: str) -> list[str]:
     read = terms(text)
     own = [term for term, said in read if not _says_nothing(said[0])]
-    return [*(said[0] for _, said in read), *own, *_unread(text)] or _SPOKEN.findall(text)
-
-
-def _unread(text: str) -> list[str]:
-    """Return unknown words, without single kanji (stems of verbs, as in 移り方) and 何."""
-    return [run for run in unread(text) if len(run) > 1 and run[0] != "何"]
+    # Without single kanji, which are stems of verbs, as in 移り方.
+    unknown = [run for run in unread(text) if len(run) > 1 and run[0] != "何"]
+    return [*(said[0] for _, said in read), *own, *unknown] or _SPOKEN.findall(text)
 
 
 def _says_nothing(word: str) -> bool:
     plain = word.casefold()
     alone = len(word) == 1 and word.isascii() and not word.isdigit()
     return alone or plain in STOP_WORDS or plain in _ASKING or bool(_ENDINGS.fullmatch(word))
+
+
+@dataclass(frozen=True, slots=True)
+class ExpansionRule:
+    """One of the caller's rules: words to add, and where results shall rather come from."""
+
+    terms: tuple[str, ...]
+    glob: str = ""
+    folder: str = ""
+
+
+def rule_terms(rule: str) -> ExpansionRule:
+    """Parse a rule: `add X`, `include X`, `search in X`; anything else is words to add.
+
+    A glob (`*.test.ts`) or, after `in`, a folder (`docs`) is a place that results should come from.
+    Its words are searched, too, because names of tests and documents have them.
+    """
+    globs = _GLOB.findall(rule)
+    rest = _GLOB.sub(" ", rule)
+    place = _PLACE.search(rest)
+    folder = place[1].strip("./") if place else ""
+    rest = rest[: place.start()] if place else rest
+    told = [word for word in keywords(rest) if word.casefold() not in _FILLERS]
+    where = split_identifier(re.sub(r"[*.{}/\[\]?]+", " ", " ".join((*globs, folder)))).split()
+    return ExpansionRule(tuple(distinct([*told, *where])), globs[0] if globs else "", folder)
+
+
+def arranged(rules: Sequence[str], query: str, results: Sequence[Result]) -> tuple[Result, ...]:
+    """Return the results of a query, those in the places of its rules first.
+
+    A query follows a rule if it has all of the rule's words.
+    """
+    asked = folded(query)
+    told = [rule for rule in map(rule_terms, rules) if rule.terms]
+    places = [rule for rule in told if folded(" ".join(rule.terms)) <= asked]
+    return tuple(
+        sorted(results, key=lambda each: -sum(_there(rule, each.document) for rule in places))
+    )
+
+
+def next_query(plan: QueryPlan) -> str | None:
+    """Return the next query; None if everything that the method suggests was tried."""
+    tried = {folded(each.query) for each in plan.iterations}
+    return next((each for each in _candidates(plan) if each and folded(each) not in tried), None)
+
+
+def _candidates(plan: QueryPlan) -> Iterator[str]:
+    """Yield the next rule's query, then those of the method, in the order to try them."""
+    asked = [folded(each.query) for each in plan.iterations]
+    for rule in map(rule_terms, plan.strategy.rules):
+        if rule.terms and not any(folded(" ".join(rule.terms)) <= query for query in asked):
+            yield well_formed(plan.goal, rule.terms)
+            break
+    words = plan.expected.keywords
+    # The words of the goal may be what led astray.
+    by_words = (well_formed(plan.goal, words), " ".join(distinct(words)))
+    best = outcome.best(plan)
+    names = defined_names(best.results, " ".join((plan.goal, *words))) if best else []
+    by_names = (well_formed(plan.goal, names),) if names else ()
+    methods = {"keywords": by_words, "semantic": by_names, "hybrid": (*by_words, *by_names)}
+    yield from methods[plan.strategy.refinement]
+
+
+def defined_names(results: Sequence[Result], known: str) -> list[str]:
+    """Return the names that the best results define and that a text does not say.
+
+    Names in their texts do not count: licences and imports are texts, too.
+    """
+    names = dict.fromkeys(each.symbol.rpartition(".")[2] for each in results[:BEST_RESULTS])
+    return [name for name in names if name and not says(known, name)]
+
+
+def _there(rule: ExpansionRule, document: str) -> bool:
+    name = document.rpartition("/")[2]
+    glob = bool(rule.glob) and matches(document if "/" in rule.glob else name, rule.glob)
+    return glob or (bool(rule.folder) and f"/{rule.folder}/" in f"/{document}")

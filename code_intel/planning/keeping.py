@@ -7,49 +7,19 @@ import hashlib
 import json
 import re
 import time
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
-from code_intel.errors import NotFoundError, StorageError, UsageError
+from code_intel.errors import NotFoundError, UsageError
 from code_intel.foundation.redaction import masked_data
-from code_intel.planning import outcome, place, stored
-from code_intel.planning.catalog import Catalog, Entry
-from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Result, Status
-from code_intel.planning.stored import as_json, damaged, dumps
+from code_intel.planning import outcome, place, records
+from code_intel.planning.catalog import Catalog, KeptFile
+from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Result, as_json, damaged, dumps
 
 PLAN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 RUNNING = 2 * MAX_PLAN_SECONDS
 """Seconds for which an unfinished plan counts as running."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanEntry(Entry):
-    """A kept plan in short.
-
-    `key` is equal for plans that ask the same of the same index.
-    """
-
-    id: Annotated[str, Field(alias="planId")]
-    goal: str
-    status: Status
-    score: Annotated[float, Field(alias="confidence")]
-    iterations: int
-    queries: tuple[str, ...]
-    created: str
-    stop: Annotated[str, Field(alias="stopReason")]
-    source: str
-    revision: str
-    key: str
-    knowledge: Annotated[str, Field(alias="structuredKnowledgePath")]
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it seems to be running: unfinished and recent."""
-        return self.stop == "stopped" and self.used_ns > time.time_ns() - RUNNING * 10**9
 
 
 def save(root: Path, plan: QueryPlan, *, intermediate: bool = True) -> Path:
@@ -57,20 +27,18 @@ def save(root: Path, plan: QueryPlan, *, intermediate: bool = True) -> Path:
 
     Without `intermediate`, only the final results have texts.
     """
-    path = file_of(root, plan.id)
+    name = file_of(root, plan.id).name
     data = rendered(plan if intermediate else _without_texts(plan))
     if len(data) > place.MAX_PLAN_FILE_BYTES:
         data = rendered(_without_texts(plan))
-    PLANS.put(root, {path.name: data})
-    return path
+    return PLANS.put(root, name, data)
 
 
 def file_of(root: Path, plan_id: str) -> Path:
-    """Return the file of a plan, whether it is there or not.
+    """Return the file of a plan, whether it is there or not; see `place.file_in`.
 
     Raises:
         UsageError: The id is no UUID; its field is `planId`.
-        StorageError: A link is on the way.
     """
     if not PLAN_ID.fullmatch(plan_id.lower()):
         raise UsageError(
@@ -81,29 +49,26 @@ def file_of(root: Path, plan_id: str) -> Path:
     return PLANS.path(root, f"{plan_id.lower()}.json")
 
 
-def load(root: Path, plan_id: str) -> QueryPlan:
-    """Return a kept plan.
+def load(root: Path, plan_id: str, field: str = "planId") -> QueryPlan:
+    """Return a kept plan; see `file_of` and `Catalog.read`.
 
     Raises:
-        UsageError: The id is no UUID; its field is `planId`.
         NotFoundError: There is no such plan.
-        StorageError: Its file cannot be read: names the file and the field.
     """
     name = file_of(root, plan_id).name
     try:
-        return parsed(PLANS.read(root, name), name)
+        return PLANS.read(root, name)
     except FileNotFoundError:
         raise NotFoundError(
             f"There is no plan {plan_id}.",
-            hint="Leave planId out for a new plan. `code-intel plans list` lists the stored plans.",
-            details={"field": "planId"},
+            hint=f"Leave {field} out. `code-intel plans list` lists the stored plans.",
+            details={"field": field},
         ) from None
 
 
-def entries(root: Path) -> list[PlanEntry]:
-    """Return summaries of the stored plans, the last used first, without damaged files."""
-    rows = PLANS.listing(root).rows.values()
-    return sorted(rows, key=lambda entry: (entry.used_ns, entry.id), reverse=True)
+def entries(root: Path) -> list[QueryPlan]:
+    """Return the stored plans, the last used first, without damaged files."""
+    return [kept.content for kept in PLANS.listing(root).latest()]
 
 
 def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
@@ -112,14 +77,11 @@ def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
     If the revision is empty, the state of the index is unknown, and there is no such plan.
     """
     wanted = plan.asked or key_of(plan)
-    for entry in entries(root) if revision else ():
-        if (entry.status, entry.revision, entry.key) != ("success", revision, wanted):
-            continue
-        with suppress(NotFoundError, StorageError):  # removed or damaged since
-            found = load(root, entry.id)
-            if (outcome.status(found), found.asked or key_of(found)) == ("success", wanted):
-                PLANS.note_use(root, f"{entry.id}.json")
-                return found
+    for found in entries(root) if revision else ():
+        is_same = found.revision == revision and (found.asked or key_of(found)) == wanted
+        if is_same and outcome.status(found) == "success":
+            PLANS.note_use(root, f"{found.id}.json")
+            return found
     return None
 
 
@@ -128,23 +90,17 @@ def results_of(root: Path, plan: QueryPlan, query: str) -> tuple[Result, ...]:
 
     An empty tuple if there is no such query. A plan that wants more results searches again.
     """
-    for entry in entries(root) if plan.revision else ():
-        if (entry.source, entry.revision) != (plan.source, plan.revision):
+    wanted = (plan.source, plan.revision, plan.strategy.rules, plan.expected.min_matches)
+    for found in entries(root) if plan.revision else ():
+        known = (found.source, found.revision, found.strategy.rules, found.expected.min_matches)
+        each = next((each for each in found.iterations if each.query == query), None)
+        if known != wanted or each is None:
             continue
-        if query not in entry.queries:
-            continue
-        with suppress(NotFoundError, StorageError):  # removed or damaged since
-            found = load(root, entry.id)
-            same = (found.strategy.rules, found.expected.min_matches) == (
-                plan.strategy.rules,
-                plan.expected.min_matches,
-            )
-            each = next((each for each in found.iterations if each.query == query), None)
-            # By words alone, although the index has vectors, whose engine the revision names.
-            is_degraded = each and each.degraded and " " in plan.revision
-            if same and each and not is_degraded and all(one.text for one in each.results):
-                PLANS.note_use(root, f"{entry.id}.json")
-                return each.results
+        # By words alone, although the index has vectors, whose engine the revision names.
+        is_degraded = each.degraded and " " in plan.revision
+        if not is_degraded and all(one.text for one in each.results):
+            PLANS.note_use(root, f"{found.id}.json")
+            return each.results
     return ()
 
 
@@ -165,36 +121,41 @@ def rendered(plan: QueryPlan) -> bytes:
 
 
 def parsed(data: bytes, name: str) -> QueryPlan:
-    """Return the plan of a file.
-
-    Raises:
-        StorageError: It is damaged: names the file and the field.
-    """
-    plan = stored.parsed(QueryPlan, data, name)
+    """Return the plan of a file; see `records.parsed`."""
+    plan = records.parsed(QueryPlan, data, name)
     if name != f"{plan.id}.json":
         raise damaged(name, "planId belongs to another plan")
     return plan
 
 
-def _described(name: str, data: bytes) -> dict[str, Any]:
-    plan = parsed(data, name)
+def summary(plan: QueryPlan) -> dict[str, Any]:
+    """Return what lists say of a plan."""
     return {
-        **as_json(replace(plan, iterations=(), final=())),
+        "planId": plan.id,
+        "goal": plan.goal,
         "status": outcome.status(plan),
-        "confidence": outcome.confidence(plan),
+        "confidence": round(outcome.confidence(plan), 6),
         "iterations": len(plan.iterations),
         "queries": [each.query for each in plan.iterations],
-        "key": plan.asked or key_of(plan),
+        "created": plan.created,
+        "stopReason": plan.stop,
+        "source": plan.source,
+        "structuredKnowledgePath": plan.knowledge,
     }
+
+
+def _is_running(kept: KeptFile[QueryPlan]) -> bool:
+    """Return whether a plan seems to be running: unfinished and recent."""
+    return kept.content.stop == "stopped" and kept.used_ns > time.time_ns() - RUNNING * 10**9
 
 
 PLANS = Catalog(
     "plans",
     place.PLANS,
     re.compile(rf"{PLAN_ID.pattern}\.json"),
-    PlanEntry,
-    _described,
-    in_use=lambda entry: entry.is_running,
+    parsed,
+    summary,
+    in_use=_is_running,
 )
 
 

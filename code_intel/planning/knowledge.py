@@ -5,33 +5,18 @@ forest's walk finds the files.
 """
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from code_intel.chunking import knowledge_page as page
 from code_intel.chunking.knowledge_page import PageFinding, PageFrontMatter
 from code_intel.errors import StorageError
 from code_intel.index.safe_files import read_document
 from code_intel.planning import outcome, place
-from code_intel.planning.catalog import Catalog, Entry
-from code_intel.planning.records import QueryPlan, Result
-from code_intel.planning.stored import damaged
+from code_intel.planning.catalog import Catalog
+from code_intel.planning.records import QueryPlan, Result, damaged
 
 MAX_FINDINGS = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageEntry(Entry):
-    """A page in short."""
-
-    goal: str
-    plan_id: str
-    status: str
-    confidence: float
-    created: str
-    files: tuple[str, ...]
 
 
 def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | None:
@@ -41,26 +26,33 @@ def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | No
     the documents, by default the folder around the root. See `Catalog.put`.
     """
     project = root.parent if project is None else project
-    found = tuple(_best(plan))
-    status = outcome.status(plan)
+    found, status = plan.final[:MAX_FINDINGS], outcome.status(plan)
     if status == "failed" or not found:
         return None
     digests = {result.document: digest_of(project, result.document) for result in found}
+    matched, unmatched = outcome.met(plan)
+    front = PageFrontMatter(
+        goal=plan.goal,
+        plan_id=plan.id,
+        status=status,
+        confidence=min(1.0, max(0.0, outcome.confidence(plan))),
+        created=plan.created,
+        files=tuple(digests.items()),
+        matched=matched,
+        unmatched=unmatched,
+    )
 
     def digest(path: str) -> str:
         # A page may be forged: outside the project, only files that our search found are read.
         return digests.get(path, "") if Path(path).is_absolute() else digest_of(project, path)
 
     name, known = _slot(root, plan.goal)
-    this = (status == "success", round(outcome.confidence(plan), 3))
+    this = (status == "success", round(front.confidence, 3))
     is_better = known and known.files and (known.status == "success", known.confidence) > this
     if known and is_better and all(digest(path) == before for path, before in known.files):
         return PAGES.path(root, name)
-    front = _front(plan, status, tuple(digests.items()))
-    words = (*front.matched, *front.unmatched)
-    text = page.render(front, [_finding(each, plan) for each in found], words)
-    PAGES.put(root, {name: text.encode("utf-8", "replace")})
-    return PAGES.path(root, name)
+    text = page.render(front, [_finding(each, plan) for each in found], (*matched, *unmatched))
+    return PAGES.put(root, name, text.encode("utf-8", "replace"))
 
 
 def page_of(root: Path, goal: str) -> Path | None:
@@ -83,29 +75,6 @@ def digest_of(project: Path, document: str) -> str:
     except (OSError, ValueError):
         return ""
     return hashlib.sha256(data).hexdigest()[: page.DIGEST_CHARS]
-
-
-def _best(plan: QueryPlan) -> Iterator[Result]:
-    """Return the best result of each of the first files."""
-    seen: set[str] = set()
-    for result in plan.final:
-        if result.document not in seen and len(seen) < MAX_FINDINGS:
-            seen.add(result.document)
-            yield result
-
-
-def _front(plan: QueryPlan, status: str, files: tuple[tuple[str, str], ...]) -> PageFrontMatter:
-    matched, unmatched = outcome.met(plan)
-    return PageFrontMatter(
-        goal=plan.goal,
-        plan_id=plan.id,
-        status=status,
-        confidence=min(1.0, max(0.0, outcome.confidence(plan))),
-        created=plan.created,
-        files=files,
-        matched=matched,
-        unmatched=unmatched,
-    )
 
 
 def _finding(result: Result, plan: QueryPlan) -> PageFinding:
@@ -135,17 +104,16 @@ def _slot(root: Path, goal: str) -> tuple[str, PageFrontMatter | None]:
 
 def _read(root: Path, name: str) -> PageFrontMatter | None:
     try:
-        return page.read(PAGES.read(root, name).decode("utf-8", "replace"))
+        return PAGES.read(root, name)
     except (FileNotFoundError, StorageError):
         return None
 
 
-def _described(name: str, data: bytes) -> dict[str, Any]:
+def _parsed(data: bytes, name: str) -> PageFrontMatter:
     front = page.read(data.decode("utf-8", "replace"))
     if front is None:
         raise damaged(name, "it is not a page of a plan")
-    files = [path for path, _ in front.files]
-    return {**asdict(front), "planId": front.plan_id, "files": files}
+    return front
 
 
-PAGES = Catalog("knowledge", place.KNOWLEDGE, page.PAGE_NAME, PageEntry, _described)
+PAGES = Catalog("knowledge", place.KNOWLEDGE, page.PAGE_NAME, _parsed, asdict)

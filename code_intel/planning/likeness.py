@@ -47,15 +47,9 @@ def curves() -> Mapping[str, Mapping[str, LikenessCurve]]:
 
 
 def of_cosine(cosine: float, identity: str, language: str = "en") -> float | None:
-    """Return the likeness of a question to a result, from the cosine of their vectors.
+    """Return the likeness, 0 to 1, of a question to a result, from the cosine of their vectors.
 
-    Args:
-        cosine: -1 to 1; of a hit it is `2 * similarity - 1`.
-        identity: Of the engine that made the result's vector.
-        language: Of the question: `ja`, or `en` for all others.
-
-    Returns:
-        0 to 1; None for an engine that has no curve.
+    None for an engine that has no curve. The cosine of a hit is `2 * similarity - 1`.
     """
     of = curves().get(identity)
     return of.get(language, of["en"]).at(cosine) if of else None

@@ -13,18 +13,12 @@ from anyio import to_thread
 
 from code_intel.errors import CodeIntelError
 from code_intel.index.cancellation import run_read
-from code_intel.planning import evaluation, feedback, fusing, goals, refining
-from code_intel.planning.records import (
-    FoundResults,
-    Iteration,
-    QueryPlan,
-    Search,
-    Stop,
-)
+from code_intel.planning import evaluation, feedback, goals, outcome
+from code_intel.planning.records import FoundResults, Iteration, QueryPlan, Search, Stop
 
 Report = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Receives progress: finished iterations, their maximum, and the current query."""
-Keep = Callable[[QueryPlan], Awaitable[None]]
+Keep = Callable[[QueryPlan], Awaitable[object]]
 
 MIN_RESULTS = 10
 """Results of an iteration, unless more are wanted."""
@@ -50,25 +44,17 @@ async def run(
 ) -> QueryPlan:
     """Return the plan with at most `more` further iterations, its result, and why it stopped.
 
-    Waiting queries are tried first, in order; then those of `refining`. Each has an equal share of
-    the remaining time. A query that fails or takes longer is an iteration with `error`.
-
-    Args:
-        plan: The plan so far; it is not changed.
-        search: Searches the index.
-        more: Maximum of further iterations.
-        seconds: Time limit of all of them.
-        report: Called before each query, and at the end.
-        keep: Called with the plan after each iteration, as `stopped`; an error ends the plan.
+    Waiting queries are tried first, in order; then those of `goals.next_query`. Each has an equal
+    share of the remaining time. A query that fails or takes longer is an iteration with `error`.
+    `keep` gets the plan after each iteration, as `stopped`; an error of it ends the plan.
     """
     began, spent = anyio.current_time(), plan.milliseconds
     end = began + seconds
     stop: Stop = "iterations"
     first = len(plan.iterations)
     for done in range(more):
-        query = (
-            plan.waiting[0] if plan.waiting else await to_thread.run_sync(refining.next_query, plan)
-        )
+        made = goals.next_query
+        query = plan.waiting[0] if plan.waiting else await to_thread.run_sync(made, plan)
         if query is None:
             stop = "no_new_query"
             break
@@ -82,7 +68,7 @@ async def run(
             stop="stopped",
             milliseconds=spent + _since(began),
         )
-        plan = replace(plan, final=fusing.final(plan.iterations))
+        plan = replace(plan, final=outcome.final(plan.iterations))
         if keep is not None:
             with anyio.move_on_after(SAVE_SECONDS, shield=True):
                 await keep(plan)
@@ -99,18 +85,13 @@ async def run(
 async def evaluated_again(plan: QueryPlan, seconds: float) -> QueryPlan:
     """Return a continued plan, with its earlier iterations compared to its expectations.
 
-    Args:
-        plan: The plan with the new expectations and those results that the index still has.
-        seconds: Time limit; an iteration that is not compared in time scores 0 and says why.
-
-    Raises:
-        UsageError: A pattern is invalid; it is named.
+    An iteration that is not compared in time scores 0 and says why.
     """
     end = anyio.current_time() + seconds
     iterations = [
         await _evaluated(plan, each, end - anyio.current_time()) for each in plan.iterations
     ]
-    return replace(plan, iterations=tuple(iterations), final=fusing.final(iterations))
+    return replace(plan, iterations=tuple(iterations), final=outcome.final(iterations))
 
 
 async def _iteration(plan: QueryPlan, query: str, search: Search, seconds: float) -> Iteration:
@@ -118,7 +99,11 @@ async def _iteration(plan: QueryPlan, query: str, search: Search, seconds: float
     began, found, error = anyio.current_time(), FoundResults(()), ""
     with anyio.move_on_after(seconds) as scope:
         try:
-            found = _arranged(plan, query, await search(query))
+            found = await search(query)
+            # As many results as are wanted, those first that the rules of the query ask for.
+            results = goals.arranged(plan.strategy.rules, query, found.results)
+            wanted = max(MIN_RESULTS, plan.expected.min_matches)
+            found = found._replace(results=results[:wanted])
         except CodeIntelError as failed:
             error = failed.message
     if scope.cancelled_caught:
@@ -145,21 +130,15 @@ async def _evaluated(plan: QueryPlan, each: Iteration, seconds: float) -> Iterat
         evaluated = await run_read(evaluation.evaluate, each.results, plan.expected, plan.mode)
         notes = []
     language = goals.language_of(plan.goal)
-    described = (each.results, plan.expected, language)
+    said, tips = feedback.described(each.query, evaluated, each.results, plan.expected, language)
     return replace(
         each,
         expected_keywords=plan.expected.keywords,
         evaluation=evaluated,
-        feedback=feedback.feedback(evaluated, *described),
-        refinements=feedback.suggestions(each.query, evaluated, *described),
+        feedback=said,
+        refinements=tips,
         degraded=(*(note for note in each.degraded if note != NOT_EVALUATED), *notes),
     )
-
-
-def _arranged(plan: QueryPlan, query: str, found: FoundResults) -> FoundResults:
-    """Return as many results as are wanted, those first that the rules of the query ask for."""
-    results = refining.arranged(plan.strategy.rules, query, found.results)
-    return found._replace(results=results[: max(MIN_RESULTS, plan.expected.min_matches)])
 
 
 def _since(began: float) -> float:

@@ -40,11 +40,6 @@ class ResultPage:
         self.spelled = _APART.join(self.fields)
 
     @cached_property
-    def folded(self) -> str:
-        """Case, width and white space aside."""
-        return folded(self.spelled)
-
-    @cached_property
     def words(self) -> str:
         """The words, and again the parts of identifiers, with a space before and after each."""
         readings = (_spaced(pattern, field) for pattern in (_RUN, _PART) for field in self.fields)
@@ -61,31 +56,21 @@ class ResultPage:
         return frozenset(words(self.spelled))
 
 
-def occurs(keyword: str, result: Result, mode: Mode) -> bool:
+def occurs(keyword: str, page: ResultPage, mode: Mode) -> bool:
     """Return whether a keyword occurs in a result."""
-    return on_page(keyword, ResultPage(result), mode)
-
-
-def on_page(keyword: str, page: ResultPage, mode: Mode) -> bool:
-    """Do as `occurs`, for a result that many keywords are looked for in."""
     if not keyword.strip():
         return False
     if mode == "strict":
         return keyword in page.spelled
-    if _is_said(keyword, page):
-        return True
-    return mode == "semantic" and covered(_meanings(keyword), page.tokens) == 1
-
-
-def _is_said(keyword: str, page: ResultPage) -> bool:
-    said = _readings(keyword)
+    said, word = _readings(keyword), folded(keyword)
     if not said:  # signs alone, such as `=>`
-        return folded(keyword) in page.folded
+        return word in folded(page.spelled)
     if any(each in page.words for each in said):
         return True
-    word = folded(keyword)
     may_differ = len(word) >= MIN_MISSPELLED_CHARS and word.isalpha() and _has_boundary(word[0])
-    return may_differ and any(_is_one_edit(word, other) for other in page.vocabulary)
+    if may_differ and any(_is_one_edit(word, other) for other in page.vocabulary):
+        return True
+    return mode == "semantic" and covered(_meanings(keyword), page.tokens) == 1
 
 
 @lru_cache(maxsize=256)

@@ -1,7 +1,13 @@
-"""What came of a plan: status, confidence, what was found of what was expected (seed 003 §2)."""
+"""What came of a plan: status, confidence, final results, what each query added (seed 003 §2)."""
+
+from collections import defaultdict
+from collections.abc import Sequence
 
 from code_intel.planning.evaluation import EMPTY_EVALUATION, status_of
-from code_intel.planning.records import Iteration, QueryPlan, Status
+from code_intel.planning.records import Iteration, QueryPlan, Result, Status
+
+MIN_WEIGHT = 0.01
+"""So that a query whose results were not compared in time keeps its order."""
 
 
 def confidence(plan: QueryPlan) -> float:
@@ -47,3 +53,39 @@ def met(plan: QueryPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
         tuple(name for name in names if name in matched),
         tuple(name for name in names if name not in settled),
     )
+
+
+def final(iterations: Sequence[Iteration]) -> tuple[Result, ...]:
+    """Return the final result of a plan, best first: one hit per document, no more than one query.
+
+    A document's score is the sum of its scores in all queries, relative to the first result of each
+    and weighted by the confidence of the query (docs/decisions/0042). One query keeps its order. Of
+    a document, the hit with the highest score is shown.
+    """
+    scores: dict[str, dict[int, float]] = defaultdict(dict)
+    shown: dict[str, tuple[float, Result]] = {}
+    for each in iterations:
+        weight = max(each.evaluation.confidence, MIN_WEIGHT)
+        best = max((result.score for result in each.results), default=0.0)
+        for place, result in enumerate(each.results):
+            # Not every index says how sure it is; the order it answers in is left then.
+            share = result.score / best if best > 0 else 1 - place / len(each.results)
+            score, of_query = weight * share, scores[result.document]
+            of_query[each.number] = max(score, of_query.get(each.number, score))
+            if score > shown.get(result.document, (-1.0, result))[0]:
+                shown[result.document] = score, result
+    order = sorted(scores, key=lambda document: -sum(scores[document].values()))
+    most = max((len(each.results) for each in iterations), default=0)
+    return tuple(shown[document][1] for document in order[:most])
+
+
+def added(plan: QueryPlan) -> tuple[tuple[str, ...], ...]:
+    """Return, for each iteration, the files of the final results that it was the first to find."""
+    documents = dict.fromkeys(result.document for result in plan.final)
+    seen: set[str] = set()
+    rows = []
+    for each in plan.iterations:
+        new = {result.document for result in each.results} - seen
+        seen |= new
+        rows.append(tuple(document for document in documents if document in new))
+    return tuple(rows)

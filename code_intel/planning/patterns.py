@@ -6,90 +6,54 @@ case counts, `.` does not match a line end, `^` and `$` are the ends of the text
 a character by number, and look-around and back-references are refused.
 """
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from code_intel.errors import UsageError
-from code_intel.foundation.text import counted
+from code_intel.index.cancellation import raise_if_cancelled
 
 MAX_PATTERNS, MAX_PATTERN_CHARS = 20, 500
 """Patterns of a plan, and characters of each."""
 MAX_MEMORY_BYTES = 1 << 20
 """Bytes that RE2 may use for a pattern, its cache of states included."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _REMEDY = (
     r"Correct it (RE2 syntax: no look-around, no back-references, \x{3042} for a character by "
     "number), or use keywords."
 )
 
 
-class ContentPattern:
-    """A pattern that compiled; `found` is all that a plan asks of it."""
-
-    __slots__ = ("_program", "source")
-
-    def __init__(self, source: str, program: Any) -> None:
-        self.source = source
-        self._program = program
-
-    def found(self, text: str) -> bool:
-        """Whether the pattern matches anywhere in `text`; what has no UTF-8 is a `?` in it."""
-        return self._program.search(text.encode("utf-8", "replace")) is not None
-
-
-def compiled(pattern: str, field: str) -> ContentPattern:
-    """Return a compiled pattern, cached.
-
-    Args:
-        pattern: RE2 syntax.
-        field: The name of its input, such as `expectedResults.contentPatterns[1]`.
+def found(pattern: str, text: str) -> bool:
+    """Return whether a pattern matches anywhere in a text; half characters are a `?` in it.
 
     Raises:
-        UsageError: It is empty, too long, too large, or not valid; it names place and remedy.
+        ValueError: The pattern is not valid; `check` refuses it before.
+        BusyError: The call was cancelled; fifty chunks with twenty slow patterns take long.
     """
-    if not pattern.strip():
-        raise _refused(field, "is empty and would match everything", "Leave it out.")
-    if len(pattern) > MAX_PATTERN_CHARS:
-        raise _refused(
-            field,
-            f"has {counted(len(pattern), 'character')}; the limit is {MAX_PATTERN_CHARS}",
-            "Shorten it, or split it into several patterns.",
-        )
-    if surrogate := _SURROGATE.search(pattern):
-        raise _refused(
-            field,
-            f"has half of a surrogate pair at {surrogate.start()}: U+{ord(surrogate[0]):04X}",
-            "Send the whole character.",
-        )
-    program = _compiled(pattern)
-    if isinstance(program, str):
-        raise _refused(field, f"is not a valid pattern: {program}", _REMEDY)
-    return ContentPattern(pattern, program)
+    raise_if_cancelled()
+    return _compiled(pattern).search(text.encode("utf-8", "replace")) is not None
 
 
-def all_compiled(
-    patterns: Sequence[str], field: str = "expectedResults.contentPatterns"
-) -> tuple[ContentPattern, ...]:
-    """Return compiled patterns; an error names the first invalid one.
+def check(patterns: Sequence[str], field: str = "expectedResults.contentPatterns") -> None:
+    """Compile patterns.
 
     Raises:
-        UsageError: One is invalid, or there are too many.
+        UsageError: One is empty, too large or not valid; it names place and remedy.
     """
-    if len(patterns) > MAX_PATTERNS:
-        raise _refused(
-            field,
-            f"has {counted(len(patterns), 'pattern')}; the limit is {MAX_PATTERNS}",
-            "Keep the most significant ones.",
-        )
-    return tuple(compiled(pattern, f"{field}[{at}]") for at, pattern in enumerate(patterns))
+    for at, pattern in enumerate(patterns):
+        problem = "" if pattern.strip() else "is empty and would match everything"
+        try:
+            _compiled(pattern)
+        except ValueError as error:
+            problem = f"is not a valid pattern: {error}"
+        if problem:
+            name = f"{field}[{at}]"
+            raise UsageError(f"{name} {problem}.", hint=_REMEDY, details={"field": name})
 
 
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> Any:
-    """Return RE2's program, or what it says against the pattern."""
+    """Return RE2's program, or raise a ValueError with what it says against the pattern."""
     import re2  # a server that is asked for no plan does without
 
     options = re2.Options()
@@ -99,10 +63,6 @@ def _compiled(pattern: str) -> Any:
         return re2.compile(pattern, options)
     except re2.error as error:
         said = error.args[0]
-        return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        raise ValueError(said.decode("utf-8", "replace")) from None
     finally:
         re2.purge()  # its own cache would hold 128 programs of any size
-
-
-def _refused(field: str, problem: str, hint: str) -> UsageError:
-    return UsageError(f"{field} {problem}.", hint=hint, details={"field": field})

@@ -1,28 +1,18 @@
-"""`.gistdex`: where plans and knowledge are (seed 003 §4; docs/decisions/0041).
+"""`.gistdex`: where plans and knowledge are; `docs/plans.md` has the layout (seed 003 §4).
 
-    .gistdex/
-    ├── .gitignore            `*`: a cache, and what agents asked
-    ├── config.json           limits, defaults, presets; see `settings`
-    └── cache/
-        ├── plans/            {planId}.json and index.json
-        └── knowledge/        {topic}-{8 hex}.md and index.json
-
-Nothing is written through a link: a repository may carry one to anywhere.
+Nothing is written through a link: a repository may carry one to anywhere (docs/decisions/0041).
 """
 
 import os
 from pathlib import Path
 
 from code_intel.config import Settings
-from code_intel.config.own_files import PLANS_FOLDER
 from code_intel.config.reading import read_regular_file
 from code_intel.errors import StorageError
 from code_intel.foundation import durable
 
-FOLDER = PLANS_FOLDER
 CONFIG = "config.json"
 INDEX = "index.json"
-OWN_ENTRIES = frozenset({CONFIG, "cache"})
 PLANS, KNOWLEDGE = "cache/plans", "cache/knowledge"
 PLAN_LOCK_TIMEOUT_S = 2.0
 """Seconds to wait for another process that writes."""
@@ -48,11 +38,6 @@ def root_of(settings: Settings) -> Path:
     return root
 
 
-def is_own_file(settings: Settings, path: str | Path) -> bool:
-    """Return whether plans may use a document: not the files of plans themselves."""
-    return (settings.root / path).is_relative_to(settings.plans_dir)
-
-
 def file_in(root: Path, *parts: str) -> Path:
     """Return a file below the root, `file_in(root, PLANS, INDEX)`, whose way has no link.
 
@@ -67,15 +52,14 @@ def file_in(root: Path, *parts: str) -> Path:
 def prepared(root: Path, folder: str) -> Path:
     """Return a folder below the root, created if missing; see `file_in`.
 
-    The first one gets a `.gitignore`: for the whole root, or only for the cache if the root has
-    other files.
+    The first one gets a `.gitignore`: for the whole root, or only for the cache if somebody else
+    created the root.
     """
     path = file_in(root, folder, INDEX).parent
     cache = root / "cache"
-    if not cache.exists():
-        hidden = cache if _has_others(root) else root
-        if not os.path.lexists(hidden / ".gitignore"):
-            durable.replace(hidden / ".gitignore", IGNORED)
+    hidden = cache if root.exists() else root
+    if not cache.exists() and not os.path.lexists(hidden / ".gitignore"):
+        durable.replace(hidden / ".gitignore", IGNORED)
     durable.make_folder(path)
     return path
 
@@ -95,24 +79,11 @@ def read(path: Path, most: int = MAX_PLAN_FILE_BYTES) -> bytes:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _has_others(root: Path) -> bool:
-    """Return whether a folder has files that are not of plans; such files stay visible to git."""
-    try:
-        names = [child.name for child in root.iterdir()]
-    except OSError:  # it is created next, or that fails
-        return False
-    return any(name not in OWN_ENTRIES and name[0] != "." for name in names)
-
-
 def _refuse_links(base: Path, *parts: str) -> None:
     path = base
     for part in parts:
         path /= part
-        try:
-            is_link = path.is_symlink()
-        except OSError as error:  # a name longer than any disk has
-            raise StorageError(f"{path} cannot be read: {error.strerror}.") from error
-        if is_link:
+        if os.path.islink(path):  # noqa: PTH114 - False also for a name that is too long
             raise StorageError(
                 f"{path} is a link, which is not allowed here.",
                 hint="Remove the link. A folder is created when needed.",

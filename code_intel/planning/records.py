@@ -1,23 +1,34 @@
-"""The records of query plans: frozen, without behaviour.
+"""The records of query plans, and their conversion to JSON and back.
 
 A `QueryPlan` has the expectations of a goal and its iterations. Each `Iteration` is a query, its
 results and their evaluation. A continued plan is a new object with more iterations (seed 003 §1 and
 §2).
 
-The annotations are the schema of the stored files (`planning.stored`): names in camel case or
+The annotations are the schema of the stored files: names in camel case or
 those of seed 003, and bounds, because a repository may contain files that somebody wrote
-(docs/decisions/0041). They are checked where a file is read, not where an object is made.
+(docs/decisions/0041). They are checked where a file is read, not where an object is made. A field
+that is missing in an older file has its default, and unknown keys are ignored.
 
 Shares and scores are 0 to 1, times milliseconds, moments ISO 8601 with an offset.
 """
 
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import AliasChoices, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AliasChoices,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic.alias_generators import to_camel
 
+from code_intel.config.reading import printable_key
+from code_intel.errors import StorageError
 from code_intel.planning.patterns import MAX_PATTERN_CHARS, MAX_PATTERNS
 
 Mode = Literal["strict", "fuzzy", "semantic"]
@@ -39,22 +50,23 @@ MAX_WORD_CHARS, MAX_QUERY_CHARS = 200, 500
 MAX_GOAL_CHARS_READ = 4000
 """Characters of a goal that are read, as of a question."""
 MAX_PLAN_RESULTS, MAX_WAITING_QUERIES = 100, 1000
-MAX_DERIVED_QUERY_CHARS = 20_000
-"""Characters of a query that is made of a goal, what is expected, and what a rule adds."""
-MAX_PATH_CHARS = 5000
-"""Characters of a source, a document or a symbol: a path has 4,096 at the most."""
+MAX_TEXT_CHARS = 20_000
+"""Characters of a query that is made of a goal, expectations and a rule, and of other texts."""
 MAX_TIME_MS = 1e12
 """Milliseconds of all calls together."""
 
+RecordT = TypeVar("RecordT")
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
 _NO_NUL = r"^[^\x00]*$"
 Goal = Annotated[str, Field(max_length=MAX_GOAL_CHARS_READ, pattern=_NO_NUL)]
-Name = Annotated[str, Field(max_length=MAX_PATH_CHARS)]
-Query = Annotated[str, Field(max_length=MAX_DERIVED_QUERY_CHARS, pattern=_NO_NUL)]
-Remark = Annotated[str, Field(max_length=MAX_DERIVED_QUERY_CHARS)]
+Text = Annotated[str, Field(max_length=MAX_TEXT_CHARS)]
+Query = Annotated[str, Field(max_length=MAX_TEXT_CHARS, pattern=_NO_NUL)]
 Pattern = Annotated[str, Field(max_length=MAX_PATTERN_CHARS, pattern=_NO_NUL)]
 Rule = Annotated[str, Field(max_length=MAX_QUERY_CHARS, pattern=_NO_NUL)]
 Keywords = Annotated[tuple[Goal, ...], Field(max_length=MAX_KEYWORDS)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Iterations = Annotated[int, Field(ge=1, le=MAX_ITERATIONS)]
+Seconds = Annotated[int, Field(ge=MIN_PLAN_SECONDS, le=MAX_PLAN_SECONDS)]
 MinMatches = Annotated[int, Field(ge=1, le=MAX_MATCHES)]
 Milliseconds = Annotated[float, Field(ge=0, le=MAX_TIME_MS)]
 Line = Annotated[int, Field(ge=0, lt=2**31)]
@@ -81,15 +93,15 @@ class Result(StoredRecord):
         why: Tags of the signals that ranked it.
     """
 
-    document: Name
+    document: Text
     text: str
     similarity: Share
     score: float = 0.0
-    symbol: Name = ""
+    symbol: Text = ""
     start_line: Line = 0
     end_line: Line = 0
     position: Line = 0
-    why: tuple[Name, ...] = ()
+    why: tuple[Text, ...] = ()
 
 
 Results = Annotated[tuple[Result, ...], Field(max_length=MAX_PLAN_RESULTS)]
@@ -143,8 +155,8 @@ class Evaluation(StoredRecord):
     metrics: Annotated[Metrics, PlainSerializer(by_name)]
     score: Share
     confidence: Annotated[Share, Field(validation_alias=AliasChoices("confidence", "score"))]
-    matched: tuple[Remark, ...] = ()
-    unmatched: tuple[Remark, ...] = ()
+    matched: tuple[Text, ...] = ()
+    unmatched: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +168,12 @@ class Iteration(StoredRecord):
     expected_keywords: Keywords
     results: Annotated[Results, Field(alias="actualResults")]
     evaluation: Evaluation
-    feedback: Remark = ""
-    refinements: tuple[Remark, ...] = ()
+    feedback: Text = ""
+    refinements: tuple[Text, ...] = ()
     cached: bool = False
     milliseconds: Milliseconds = 0.0
-    error: Remark = ""
-    degraded: tuple[Remark, ...] = ()
+    error: Text = ""
+    degraded: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +201,7 @@ class QueryPlan(StoredRecord):
     waiting: Annotated[tuple[Query, ...], Field(max_length=MAX_WAITING_QUERIES)] = ()
     final: Annotated[Results, Field(alias="finalResults")] = ()
     stop: Annotated[Stop, Field(alias="stopReason")] = "stopped"
-    source: Annotated[Name, Field(pattern=_NO_NUL)] = ""
+    source: Query = ""
     revision: str = ""
     created: str = ""
     milliseconds: Annotated[Milliseconds, Field(alias="totalTime")] = 0.0
@@ -207,3 +219,54 @@ class FoundResults(NamedTuple):
 
 Search = Callable[[str], Awaitable[FoundResults]]
 """Asks an index one query; raises `CodeIntelError` when it cannot be asked."""
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return the converter of a kind of record, built on first use."""
+    return _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
+
+
+def as_json(record: StoredRecord) -> Any:
+    """Return a record as JSON data in the order of its fields."""
+    return _adapter(type(record)).dump_python(record, mode="json")
+
+
+def parsed(kind: type[RecordT], data: bytes, name: str) -> RecordT:
+    """Return the record that a file keeps.
+
+    Raises:
+        StorageError: It is damaged: names the file and the field, such as `iterations[2].query`.
+    """
+    try:
+        found: RecordT = _adapter(kind).validate_json(data)
+    except ValidationError as error:
+        raise damaged(name, ": ".join(filter(None, first_problem(error)))) from None
+    return found
+
+
+def built(kind: type[RecordT], values: Mapping[str, Any]) -> RecordT:
+    """Return a record of values by their names in JSON; other names are ignored."""
+    found: RecordT = _adapter(kind).validate_python(values, strict=False)
+    return found
+
+
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """Return the first field that is wrong, empty for the whole, and what it should be."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    parts = (f"[{at}]" if isinstance(at, int) else f".{printable_key(at)}" for at in first["loc"])
+    return "".join(parts).removeprefix("."), first["msg"]
+
+
+def dumps(document: Mapping[str, Any]) -> bytes:
+    """Return readable JSON; text that is not UTF-8 becomes question marks."""
+    text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
+    return f"{text}\n".encode("utf-8", "replace")
+
+
+def damaged(name: str, reason: str) -> StorageError:
+    """Return the error that a kept file cannot be read."""
+    return StorageError(
+        f"{name} cannot be read: {reason}.",
+        hint="Delete the file. It is a cache, and planning creates it again.",
+        details={"file": name},
+    )

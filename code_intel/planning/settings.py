@@ -13,24 +13,9 @@ from pydantic import Field, ValidationError
 from code_intel.config.reading import printable_key
 from code_intel.errors import CodeIntelError, ConfigError, UsageError
 from code_intel.foundation import durable
-from code_intel.planning import place
-from code_intel.planning.expectations import PlanPart, Preset
-from code_intel.planning.patterns import all_compiled
-from code_intel.planning.presets import MAX_PRESET_NAME_CHARS
-from code_intel.planning.records import (
-    DEFAULT_CONFIDENCE,
-    ITERATIONS,
-    MAX_ITERATIONS,
-    MAX_PLAN_SECONDS,
-    MIN_MATCHES,
-    MIN_PLAN_SECONDS,
-    SECONDS,
-    MinMatches,
-    Mode,
-    Refinement,
-    Share,
-)
-from code_intel.planning.stored import first_problem
+from code_intel.planning import place, records
+from code_intel.planning.expectations import MAX_PRESET_NAME_CHARS, PlanPart, Preset
+from code_intel.planning.patterns import check
 
 SETTINGS_REMEDY = "Correct the file, or remove it; the next plan writes the defaults."
 MIB = 1024 * 1024
@@ -58,18 +43,20 @@ class Limits(PlanPart):
 class Defaults(PlanPart):
     """What a plan is told by no call and no preset."""
 
-    maxIterations: int = Field(
-        default=ITERATIONS, ge=1, le=MAX_ITERATIONS, description="Queries per call."
+    maxIterations: records.Iterations = Field(
+        default=records.ITERATIONS, description="Queries per call."
     )
-    timeoutSeconds: int = Field(
-        default=SECONDS, ge=MIN_PLAN_SECONDS, le=MAX_PLAN_SECONDS, description="Time per call."
+    timeoutSeconds: records.Seconds = Field(default=records.SECONDS, description="Time per call.")
+    minMatches: records.MinMatches = Field(
+        default=records.MIN_MATCHES, description="Number of expected results."
     )
-    minMatches: MinMatches = Field(default=MIN_MATCHES, description="Number of expected results.")
-    confidence: Share = Field(
-        default=DEFAULT_CONFIDENCE, description="Confidence at which a plan succeeds."
+    confidence: records.Share = Field(
+        default=records.DEFAULT_CONFIDENCE, description="Confidence at which a plan succeeds."
     )
-    evaluationMode: Mode = Field(default="fuzzy", description="How keywords match.")
-    refinementMethod: Refinement = Field(default="hybrid", description="How queries are refined.")
+    evaluationMode: records.Mode = Field(default="fuzzy", description="How keywords match.")
+    refinementMethod: records.Refinement = Field(
+        default="hybrid", description="How queries are refined."
+    )
     saveIntermediateResults: bool = Field(
         default=True,
         description="Whether the texts of all results are stored, or only of the final ones.",
@@ -83,11 +70,6 @@ class PlanSettings(PlanPart):
     limits: Limits = Limits.model_construct()
     defaults: Defaults = Defaults.model_construct()
     presets: dict[PresetName, Preset] = Field(default={}, max_length=MAX_PRESETS)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning for each unknown key."""
-        return tuple(self.unknown_keys())
 
     def most(self, kind: str) -> tuple[int, int]:
         """Return the maximum number and bytes of stored `plans` or `knowledge`."""
@@ -105,25 +87,23 @@ def load(root: Path) -> PlanSettings:
         found = PlanSettings.model_validate_json(data.removeprefix(b"\xef\xbb\xbf"), strict=True)
         for name, preset in found.presets.items():
             field = f"presets.{printable_key(name)}.expectedResults.contentPatterns"
-            all_compiled(preset.expectedResults.contentPatterns, field)
+            check(preset.expectedResults.contentPatterns, field)
     except FileNotFoundError:
         return PlanSettings()
     except ValidationError as error:
-        field, problem = first_problem(error)
-        raise _refused(root, f"{field}: {problem}" if field else problem, field) from None
+        field, problem = records.first_problem(error)
+        problem = ": ".join(filter(None, (field, problem)))
     except UsageError as error:
-        raise _refused(root, f"{error.message} {error.hint}", error.details["field"]) from None
+        field, problem = error.details["field"], f"{error.message} {error.hint}"
     except CodeIntelError as error:
-        raise _refused(root, error.message) from error
-    return found
-
-
-def limits_of(root: Path, kind: str) -> tuple[int, int]:
-    """Return `PlanSettings.most`, of the defaults where the file cannot be used."""
-    try:
-        return load(root).most(kind)
-    except CodeIntelError:  # told where a plan begins; here something is being kept
-        return PlanSettings().most(kind)
+        field, problem = "", error.message
+    else:
+        return found
+    raise ConfigError(
+        f"{root / place.CONFIG}: {problem.removesuffix('.')}.",
+        hint=SETTINGS_REMEDY,
+        details={"field": field or place.CONFIG},
+    )
 
 
 def write_defaults(root: Path) -> None:
@@ -131,11 +111,3 @@ def write_defaults(root: Path) -> None:
     path = root / place.CONFIG
     if not os.path.lexists(path):
         durable.replace(path, f"{PlanSettings().model_dump_json(indent=2)}\n".encode())
-
-
-def _refused(root: Path, problem: str, field: str = "") -> ConfigError:
-    return ConfigError(
-        f"{root / place.CONFIG}: {problem.removesuffix('.')}.",
-        hint=SETTINGS_REMEDY,
-        details={"field": field or place.CONFIG},
-    )

@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from code_intel.planning import keeping
-from code_intel.tools.plans.plan_turns import locked_plan
+from code_intel.tools.plans.plan_inputs import locked_plan
 from projects import BIN, Project
 from served import gateway
 
@@ -23,7 +23,7 @@ HOLDING = """
 import sys
 from pathlib import Path
 import anyio
-from code_intel.tools.plans.plan_turns import locked_plan
+from code_intel.tools.plans.plan_inputs import locked_plan
 
 async def hold():
     async with locked_plan(Path(sys.argv[1]), sys.argv[2], 5):

@@ -12,9 +12,8 @@ import pytest
 from code_intel.cli.plan import PLAN_OPTIONS
 from code_intel.cli.tool_call import call
 from code_intel.planning.evaluation import WEIGHTS, evaluate
-from code_intel.planning.expectations import Preset
+from code_intel.planning.expectations import Preset, shipped
 from code_intel.planning.patterns import MAX_PATTERN_CHARS, MAX_PATTERNS
-from code_intel.planning.presets import shipped
 from code_intel.planning.records import Expected, Metrics, Result, Stop
 from code_intel.planning.settings import MAX_PRESETS, PlanSettings
 from code_intel.tools.declaration import Tool

@@ -11,7 +11,7 @@ from anyio import from_thread, to_thread
 from code_intel.errors import BusyError
 from code_intel.index import cancellation
 from code_intel.planning import keeping, place
-from code_intel.planning.stored import as_json
+from code_intel.planning.records import as_json
 from kept_plans import iteration, plan, result
 
 
@@ -28,7 +28,7 @@ def test_edited_index_does_not_protect_a_plan(tmp_path: Path) -> None:
     keeping.save(tmp_path, first)
     index = tmp_path / place.PLANS / place.INDEX
     document = json.loads(index.read_text("utf-8"))
-    document[f"{first.id}.json"] |= {"changed": 2**62, "stopReason": "stopped"}
+    document[f"{first.id}.json"] |= {"used": "2999-01-01T00:00:00+00:00", "stopReason": "stopped"}
     index.write_text(json.dumps(document), "utf-8")
     assert keeping.same(tmp_path, first, "R1") == first
     (tmp_path / place.CONFIG).write_text('{"limits": {"plans": 1}}', "utf-8")
@@ -45,7 +45,7 @@ def test_running_plan_of_the_future_is_evicted(tmp_path: Path) -> None:
     assert [entry.id for entry in keeping.entries(tmp_path)] == [newest.id]
 
 
-def test_cancelled_call_stops_reading_unindexed_files(tmp_path: Path) -> None:
+def test_cancelled_call_stops_reading_files(tmp_path: Path) -> None:
     keeping.save(tmp_path, plan())
     messages: list[str] = []
     ended = threading.Event()

@@ -71,7 +71,8 @@ def known(root: Path) -> dict[str, Any]:
     return {
         "plans": {e.id: keeping.load(root, e.id).milliseconds for e in keeping.entries(root)},
         "pages": {
-            name: knowledge.PAGES.read(root, name) for name in knowledge.PAGES.listing(root).rows
+            name: knowledge.PAGES.path(root, name).read_bytes()
+            for name in knowledge.PAGES.listing(root).rows
         },
     }
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.planning import fusing, outcome
+from code_intel.planning import outcome
 from code_intel.planning.evaluation import EMPTY_EVALUATION, evaluate
 from code_intel.planning.records import Expected, Iteration, QueryPlan, Result
 
@@ -23,17 +23,17 @@ def iteration(number: int, *results: Result, expected: Expected | None = None) -
 
 
 def documents(*iterations: Iteration) -> list[str]:
-    return [each.document for each in fusing.final(iterations)]
+    return [each.document for each in outcome.final(iterations)]
 
 
 def test_results_of_one_query_keep_their_order() -> None:
     first = iteration(1, page("a", 1.0), page("b", 0.4), page("c", 0.1))
-    assert fusing.final([first]) == first.results
+    assert outcome.final([first]) == first.results
 
 
 def test_no_results_fuse_to_nothing() -> None:
-    assert fusing.final([]) == ()
-    assert fusing.final([iteration(1), iteration(2)]) == ()
+    assert outcome.final([]) == ()
+    assert outcome.final([iteration(1), iteration(2)]) == ()
 
 
 def test_scores_of_all_queries_are_added() -> None:
@@ -52,7 +52,7 @@ def test_query_with_more_confidence_weighs_more() -> None:
 def test_document_is_represented_by_its_best_chunk() -> None:
     first = iteration(1, page("b", 1.0), page("a", 0.4, position=1))
     second = iteration(2, page("a", 0.5, position=3))
-    assert {each.document: each.position for each in fusing.final([first, second])} == {
+    assert {each.document: each.position for each in outcome.final([first, second])} == {
         "a": 3,
         "b": 0,
     }
@@ -75,7 +75,7 @@ def test_fused_results_are_a_subset_with_unique_documents(
     found: list[list[Result]],
 ) -> None:
     iterations = [iteration(at + 1, *results) for at, results in enumerate(found)]
-    final = fusing.final(iterations)
+    final = outcome.final(iterations)
     every = [each for results in found for each in results]
     assert all(each in every for each in final)
     assert len({each.document for each in final}) == len(final)

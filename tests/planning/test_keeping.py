@@ -98,14 +98,11 @@ def test_saved_plan_is_listed_and_loaded(tmp_path: Path) -> None:
     names = ["keywords", "contentPatterns", "minMatches", "confidence"]
     assert list(document["expectedResults"]) == names
     assert list(document["strategy"]) == ["initialMode", "refinementMethod", "expansionRules"]
-    (entry,) = keeping.entries(root)
-    assert (entry.id, entry.goal, entry.status, entry.score) == (
-        stored.id,
-        stored.goal,
-        "success",
-        0.9,
-    )
-    assert (entry.queries, entry.stop, entry.bytes) == (("login",), "reached", path.stat().st_size)
+    assert keeping.entries(root) == [stored]
+    row = json.loads((root / place.PLANS / place.INDEX).read_bytes())[path.name]
+    assert (row["planId"], row["goal"]) == (stored.id, stored.goal)
+    assert (row["status"], row["confidence"], row["queries"]) == ("success", 0.9, ["login"])
+    assert (row["stopReason"], row["bytes"]) == ("reached", path.stat().st_size)
 
 
 def test_without_intermediate_results_only_final_texts_are_saved(tmp_path: Path) -> None:
@@ -258,19 +255,15 @@ def test_missing_or_damaged_index_is_rebuilt(tmp_path: Path, content: str | None
 
 
 @pytest.mark.covers("rule.plans.index")
-def test_edited_index_is_checked_against_the_plans(
-    tmp_path: Path,
-) -> None:
+def test_edited_index_changes_nothing(tmp_path: Path) -> None:
     stored = plan(score=0.1)
     path = keeping.save(tmp_path, stored)
     index = tmp_path / place.PLANS / place.INDEX
     document = json.loads(index.read_bytes())
-    document[path.name] |= {"status": "success", "confidence": 1.0}
+    document[path.name] |= {"status": "success", "confidence": 1.0, "goal": 7}
     index.write_text(json.dumps(document), encoding="utf-8")
     assert keeping.same(tmp_path, stored, "A1") is None
-    document[path.name]["goal"] = 7
-    index.write_text(json.dumps(document), encoding="utf-8")
-    assert keeping.entries(tmp_path)[0].goal == stored.goal
+    assert keeping.entries(tmp_path) == [stored]
 
 
 def test_files_added_or_removed_by_others_are_noticed(tmp_path: Path) -> None:
@@ -361,7 +354,8 @@ def test_disk_space_of_plans_is_limited(tmp_path: Path) -> None:
     for number in range(6):
         keeping.save(root, plan(f"goal {number}", final=(heavy,)))
     assert [entry.goal for entry in keeping.entries(root)] == ["goal 5", "goal 4", "goal 3"]
-    assert sum(entry.bytes for entry in keeping.entries(root)) <= 1 << 20
+    rows = keeping.PLANS.listing(root).rows.values()
+    assert sum(row.bytes for row in rows) <= 1 << 20
 
 
 def test_running_plan_is_not_evicted(tmp_path: Path) -> None:
@@ -454,8 +448,6 @@ def test_setting_moves_the_folder_inside_the_project(
     toml(tmp_path, 'plans_dir = "build/plans"\n')
     moved = load_settings(tmp_path, {})
     assert place.root_of(moved) == tmp_path / "build" / "plans"
-    assert place.is_own_file(moved, "build/plans/cache/knowledge/x-00000000.md")
-    assert not place.is_own_file(moved, "build/plan.py")
     elsewhere = load_settings(tmp_path, {"CODE_INTEL_PLANS_DIR": "../elsewhere"})
     assert os.path.normpath(place.root_of(elsewhere)) == str(tmp_path.parent / "elsewhere")
 

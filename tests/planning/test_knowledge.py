@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.chunking import knowledge_page as page
+from code_intel.chunking.knowledge_page import PageFrontMatter
 from code_intel.config import FOREST_CONFIG, default_config, load_index_config, load_settings
+from code_intel.config.own_files import PLANS_FOLDER
 from code_intel.forest.pages import MAX_PAGES
 from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
@@ -50,10 +52,10 @@ def forest(project: Path) -> Iterator[Index]:
         yield index
 
 
-def page_entry(project: Path) -> knowledge.PageEntry:
-    """Return the index entry of the only page."""
+def page_entry(project: Path) -> PageFrontMatter:
+    """Return the front matter of the only page."""
     (row,) = knowledge.PAGES.listing(project / ".gistdex").rows.values()
-    return row
+    return row.content
 
 
 def written(project: Path, found: QueryPlan, index: Index | None = None) -> Path:
@@ -65,9 +67,7 @@ def written(project: Path, found: QueryPlan, index: Index | None = None) -> Path
 
 
 def test_page_has_the_goal_the_results_and_file_digests(project: Path) -> None:
-    found = plan(
-        GOAL, final=(result(text="x = 1\ndef login(token):\n    ```\n"), result(text="again"))
-    )
+    found = plan(GOAL, final=(result(text="x = 1\ndef login(token):\n    ```\n"),))
     path = written(project, found)
     text = path.read_text(encoding="utf-8")
     digest = hashlib.sha256((project / "src" / "auth.py").read_bytes()).hexdigest()[:16]
@@ -86,7 +86,7 @@ def test_page_has_the_goal_the_results_and_file_digests(project: Path) -> None:
     assert "````\nx = 1\ndef login(token):\n    ```\n````" in text
     assert text.count("src/auth.py:") == 1  # one heading per file
     ((name, row),) = knowledge.PAGES.listing(project / ".gistdex").rows.items()
-    assert (name, row.goal, row.files) == (path.name, GOAL, ("src/auth.py",))
+    assert (name, row.content) == (path.name, front)
 
 
 def test_equal_plans_write_equal_pages(project: Path) -> None:
@@ -339,7 +339,7 @@ def test_pages_are_indexed_beside_narrow_patterns(project: Path) -> None:
     with Index(config) as index:
         index.complete(words_only=True)
         found = {row.path for row in index.store.documents() if not row.path.startswith("src/")}
-        assert found == {f"{place.FOLDER}/{place.KNOWLEDGE}/{page.file_name(GOAL)}"}
+        assert found == {f"{PLANS_FOLDER}/{place.KNOWLEDGE}/{page.file_name(GOAL)}"}
 
 
 def test_stand_alone_forest_has_the_pages_and_other_indexes_do_not(project: Path) -> None:
@@ -350,7 +350,7 @@ def test_stand_alone_forest_has_the_pages_and_other_indexes_do_not(project: Path
         with open_service(load_index_config(project / name)).index as index:
             index.complete(words_only=True)
             documents = [row.path for row in index.store.documents()]
-        assert [each for each in documents if each.startswith(place.FOLDER)] == expected
+        assert [each for each in documents if each.startswith(PLANS_FOLDER)] == expected
 
 
 def test_linked_folder_of_pages_is_not_indexed(

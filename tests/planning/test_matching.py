@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.planning.matching import occurs
+from code_intel.planning.matching import ResultPage, occurs
 from code_intel.planning.records import Mode, Result
 
 
-def result(text: str = "", symbol: str = "", document: str = "src/a.ts") -> Result:
-    return Result(document=document, text=text, similarity=0.5, symbol=symbol)
+def result(text: str = "", symbol: str = "", document: str = "src/a.ts") -> ResultPage:
+    return ResultPage(Result(document=document, text=text, similarity=0.5, symbol=symbol))
 
 
 @pytest.mark.parametrize(

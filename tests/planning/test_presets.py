@@ -3,9 +3,8 @@
 import pytest
 
 from code_intel.errors import UsageError
-from code_intel.planning.expectations import ExpectedResults, Preset
-from code_intel.planning.patterns import all_compiled
-from code_intel.planning.presets import chosen, known, of_plan, shipped
+from code_intel.planning.expectations import Preset, chosen, known, of_plan, shipped
+from code_intel.planning.patterns import check, found
 from code_intel.planning.records import Strategy
 from kept_plans import iteration, plan
 
@@ -124,7 +123,7 @@ BY_NAME = shipped()
 
 
 def finds(preset: Preset, text: str) -> bool:
-    return any(pattern.found(text) for pattern in all_compiled(patterns_of(preset)))
+    return any(found(pattern, text) for pattern in patterns_of(preset))
 
 
 def patterns_of(preset: Preset) -> tuple[str, ...]:
@@ -152,17 +151,11 @@ def test_a_preset_finds_nothing_in_prose(name: str) -> None:
 
 def test_presets_respect_the_limits_of_a_plan() -> None:
     for preset in BY_NAME.values():
-        assert len(all_compiled(patterns_of(preset))) == 1
+        check(patterns_of(preset))
+        assert len(patterns_of(preset)) == 1
         assert preset.about
         assert preset.aboutJa
         assert [*preset.unknown_keys()] == []
-
-
-def test_keywords_of_a_preset_are_added_to_those_of_the_goal() -> None:
-    preset = Preset(expectedResults=ExpectedResults(keywords=["test", "Cart", "TEST"]))
-    assert preset.expects(("cart", "total")) == ("cart", "total", "test")
-    assert preset.expects(()) == ("test", "Cart")
-    assert preset.expects(("Cart", "cart")) == ("Cart", "cart", "test")
 
 
 def test_project_preset_overrides_a_shipped_one() -> None:

@@ -1,6 +1,6 @@
 """Check what is told of each query of a plan."""
 
-from code_intel.planning.progress import added
+from code_intel.planning.outcome import added
 from kept_plans import iteration, plan, result
 
 

@@ -14,14 +14,13 @@ from code_intel.cli.columns import cut
 from code_intel.cli.output import emit
 from code_intel.cli.plans.plan_files import SHORT
 from code_intel.cli.project import add_project, project_of
-from code_intel.planning import keeping, place
-from code_intel.planning.keeping import PlanEntry
-from code_intel.planning.stored import as_json
+from code_intel.planning import keeping, outcome, place
+from code_intel.planning.catalog import KeptFile
+from code_intel.planning.records import QueryPlan
 from code_intel.session.story import plain
 
 MAX_PLANS_SHOWN = 20
 _GOAL_COLUMNS = 60
-_INTERNAL = frozenset({"changed", "revision", "key"})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the list; return 1 if it is empty."""
     root = place.root_of(project_of(args))
-    entries, damaged = keeping.entries(root), keeping.PLANS.listing(root).damaged
+    listing = keeping.PLANS.listing(root)
+    entries, damaged = listing.latest(), listing.damaged
     listed = entries if args.all else entries[:MAX_PLANS_SHOWN]
     lines = [_line(entry) for entry in listed] or [
         "There are no plans yet. `code-intel plan GOAL` creates one."
@@ -52,13 +52,13 @@ def run(args: argparse.Namespace) -> int:
     return 0 if listed else 1
 
 
-def _data(entry: PlanEntry) -> dict[str, Any]:
-    shown = {**as_json(entry), "confidence": round(entry.score, 6), "used": entry.used}
-    return {name: value for name, value in shown.items() if name not in _INTERNAL}
+def _data(kept: KeptFile[QueryPlan]) -> dict[str, Any]:
+    return {**keeping.summary(kept.content), "used": kept.used, "bytes": kept.bytes}
 
 
-def _line(entry: PlanEntry) -> str:
-    used = datetime.fromisoformat(entry.used).astimezone()
-    status = f"{entry.status:<8}{entry.score:.2f}  "
-    goal = cut(plain(entry.goal), _GOAL_COLUMNS)
-    return f"{entry.id[:SHORT]}  {used:%Y-%m-%d %H:%M}  {status}{goal}"
+def _line(kept: KeptFile[QueryPlan]) -> str:
+    used = datetime.fromisoformat(kept.used).astimezone()
+    plan = kept.content
+    status = f"{outcome.status(plan):<8}{outcome.confidence(plan):.2f}  "
+    goal = cut(plain(plan.goal), _GOAL_COLUMNS)
+    return f"{plan.id[:SHORT]}  {used:%Y-%m-%d %H:%M}  {status}{goal}"

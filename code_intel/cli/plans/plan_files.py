@@ -15,7 +15,7 @@ from code_intel.index.facade import Index
 from code_intel.index.sync import sync_document
 from code_intel.planning import place
 from code_intel.planning.catalog import Catalog
-from code_intel.planning.keeping import PLANS, PlanEntry, entries
+from code_intel.planning.keeping import PLANS
 from code_intel.planning.knowledge import PAGES
 
 PLAN_FILE_KINDS: Mapping[str, Catalog[Any]] = {"plans": PLANS, "knowledge": PAGES}
@@ -105,13 +105,12 @@ def resolve_plan(root: Path, text: str) -> str:
         NotFoundError: No plan matches.
         UsageError: Several plans match; the error names two.
     """
-    plans: list[PlanEntry] = entries(root)
+    listing = PLANS.listing(root)
+    plans = [kept.content.id for kept in listing.latest()]
     prefix = text.strip().lower()
     if prefix == "last":
-        matches = [entry.id for entry in plans[:1]]
+        matches = plans[:1]
     else:
-        ids = [entry.id for entry in plans] + [
-            name.removesuffix(".json") for name in PLANS.listing(root).damaged
-        ]
+        ids = [*plans, *(name.removesuffix(".json") for name in listing.damaged)]
         matches = [one for one in ids if prefix and one.startswith(prefix)]
     return resolve_prefix(matches, text, PLAN, any_exist=bool(plans))

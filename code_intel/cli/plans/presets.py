@@ -9,7 +9,7 @@ import argparse
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.foundation.text import visible
-from code_intel.planning import place, presets, settings
+from code_intel.planning import expectations, place, settings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the list."""
     own = settings.load(place.root_of(project_of(args))).presets
-    all_presets = presets.known(own)
+    all_presets = expectations.known(own)
     width = max(map(len, all_presets)) + 2
     lines = [
         f"{name:<{width}}{visible(preset.about)}{'  (own)' if name in own else ''}"

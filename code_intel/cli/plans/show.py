@@ -16,7 +16,7 @@ from code_intel.cli.output import emit
 from code_intel.cli.plans.plan_files import resolve_plan
 from code_intel.cli.project import add_project, project_of, terminal_of
 from code_intel.foundation.text import counted
-from code_intel.planning import keeping, outcome, place, progress
+from code_intel.planning import keeping, outcome, place
 from code_intel.planning.records import Expected, Iteration, QueryPlan, Result
 from code_intel.session.story import plain
 from code_intel.tools.wire.reader import file_name, in_terminal
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     plan = keeping.load(root, resolve_plan(root, args.id))
     saved = str(root / place.PLANS / f"{plan.id}.json")
     data = {**json.loads(keeping.rendered(plan)), "savedAt": saved}
-    for row, files in zip(data["iterations"], progress.added(plan), strict=True):
+    for row, files in zip(data["iterations"], outcome.added(plan), strict=True):
         row["added"] = list(files)
     with in_terminal(terminal_of(settings, {})):
         drawn = _plot(plan) if args.plot else _lines(plan, show_all=args.all)
@@ -81,7 +81,7 @@ def _plot(plan: QueryPlan) -> Iterator[str]:
     yield from wrapped(plain(plan.goal), _COLUMNS)
     wanted = plan.expected.confidence
     yield f"{outcome.status(plan)}, {outcome.confidence(plan):.2f}, | = requested {wanted:.2f}"
-    for each, files in zip(plan.iterations, progress.added(plan), strict=True):
+    for each, files in zip(plan.iterations, outcome.added(plan), strict=True):
         confidence = each.evaluation.confidence
         bar = _bar(confidence, CONFIDENCE_CELLS, wanted)
         yield cut(f"{each.number:>2} {bar} {confidence:.2f}  {plain(each.query)}", _COLUMNS)

@@ -7,31 +7,21 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
-from code_intel.planning import keeping, loop
+from code_intel.planning import keeping, loop, records
 from code_intel.planning.expectations import ExpectedResults, Queries, StrategyGiven
-from code_intel.planning.records import (
-    ITERATIONS,
-    MAX_ITERATIONS,
-    MAX_PLAN_SECONDS,
-    MIN_PLAN_SECONDS,
-    SECONDS,
-    Mode,
-)
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer, SessionId
 from code_intel.tools.plans import plan_answers
-from code_intel.tools.plans.plan_inputs import earlier_source, either, plan_arguments
+from code_intel.tools.plans.plan_inputs import (
+    PlanArguments,
+    earlier_source,
+    locked_initial_plan,
+)
 from code_intel.tools.plans.plan_keeping import PlanStore, record_calls
 from code_intel.tools.plans.plan_sources import source_of
-from code_intel.tools.plans.plan_turns import locked_initial_plan
 
-TOOL_NAME = "gistdex_query_plan"
 LOCK_SHARE = 0.5
 """Share of the time limit to wait for another call on the same plan."""
-LOOKUP_SHARE = 0.25
-"""Share of the remaining time to look for an equal plan."""
-EVALUATE_SHARE = 0.5
-"""Share of the remaining time to evaluate earlier iterations again."""
 
 
 async def gistdex_query_plan(
@@ -41,15 +31,11 @@ async def gistdex_query_plan(
     ],
     initialQueries: Queries = [],
     maxIterations: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            le=MAX_ITERATIONS,
-            description=f"Maximum queries; default {ITERATIONS}, or all initialQueries.",
-        ),
+        records.Iterations | None,
+        Field(description=f"Maximum queries; default {records.ITERATIONS}, or all initialQueries."),
     ] = None,
     evaluationMode: Annotated[
-        Mode | None,
+        records.Mode | None,
         Field(description="How keywords match: strict, fuzzy (default) or semantic."),
     ] = None,
     saveIntermediateResults: Annotated[
@@ -57,13 +43,10 @@ async def gistdex_query_plan(
         Field(description="Save the texts of all results; false: only of the final results."),
     ] = None,
     timeoutSeconds: Annotated[
-        int | None,
+        records.Seconds | None,
         Field(
-            ge=MIN_PLAN_SECONDS,
-            le=MAX_PLAN_SECONDS,
-            description=(
-                f"Time limit; default {SECONDS}. After it, the results so far are returned."
-            ),
+            description=f"Time limit; default {records.SECONDS}. After it, the results so far are "
+            "returned.",
         ),
     ] = None,
     expectedResults: Annotated[
@@ -95,23 +78,29 @@ async def gistdex_query_plan(
 ) -> Answer:
     """Search once with a goal and the words that good results should contain, and compare.
 
-    Give such words in expectedResults, for example names that the code may use. `finalResults`
-    contains the best passages, `refinements` what to try next. To search again, call with planId
-    and initialQueries; results are merged. `confidence` is the chance that the first result is
-    right. Hits are hypotheses and do not change the phase.
+    Give such words in expectedResults, for example names in the code. `finalResults` has the
+    best passages, `refinements` what to try next. To search again, pass planId and
+    initialQueries; results are merged. `confidence` is the chance that the first result is right.
+    Hits are hypotheses and do not change the phase.
     """
-    arguments = plan_arguments(
-        goal, initialQueries, evaluationMode, expectedResults, strategy, planId, preset
+    arguments = PlanArguments.of(
+        goal=goal,
+        initialQueries=initialQueries,
+        evaluationMode=evaluationMode,
+        expectedResults=expectedResults,
+        strategy=strategy,
+        planId=planId,
+        preset=preset,
     )
-    session, handle = await context.read_session(session_id, TOOL_NAME)
+    session, handle = await context.read_session(session_id, "gistdex_query_plan")
     began = anyio.current_time()
-    waits = either(timeoutSeconds, SECONDS) * LOCK_SHARE
+    waits = (timeoutSeconds or records.SECONDS) * LOCK_SHARE
     async with locked_initial_plan(context, arguments, waits) as initial:
         root, own, before, plan = initial
         usual = own.defaults
-        end = began + either(timeoutSeconds, usual.timeoutSeconds)
-        keeps = bool(either(saveIntermediateResults, usual.saveIntermediateResults))
-        store = PlanStore(context, root, own, intermediate=keeps)
+        end = began + (timeoutSeconds or usual.timeoutSeconds)
+        keeps = saveIntermediateResults
+        store = PlanStore(context, root, usual.saveIntermediateResults if keeps is None else keeps)
         index, other = (provider, db) if provider or db or not before else earlier_source(before)
         async with source_of(context, session, index, other) as source:
             same = before is None or source.revision == before.revision
@@ -119,18 +108,16 @@ async def gistdex_query_plan(
             kept = None
             if before is None:
                 plan = replace(plan, asked=keeping.key_of(plan))
-                kept = await store.same(plan, source, (end - anyio.current_time()) * LOOKUP_SHARE)
+                kept = await store.same(plan, source)
             else:
                 if (index, other) == earlier_source(before):
                     plan = await store.held(plan, source)
-                plan = await loop.evaluated_again(
-                    plan, (end - anyio.current_time()) * EVALUATE_SHARE
-                )
+                plan = await loop.evaluated_again(plan, (end - anyio.current_time()) / 2)
             if kept is None:
                 plan = await loop.run(
                     plan,
                     store.cached(source, plan),
-                    more=either(maxIterations, max(usual.maxIterations, len(initialQueries))),
+                    more=maxIterations or max(usual.maxIterations, len(initialQueries)),
                     seconds=end - anyio.current_time(),
                     report=context.report,
                     keep=store.keep,
@@ -138,6 +125,6 @@ async def gistdex_query_plan(
                 kept = await store.finish(plan, source.folder)
             plan, saved = kept
             fresh = plan.iterations[len(before.iterations) if before else 0 :]
-            answer, shown = plan_answers.answer(plan, source, saved)
-            notes = await record_calls(context, handle, session, source, fresh, shown)
-    return answer.noting(*arguments.given.unknown_keys(), *own.warnings, *store.warnings, *notes)
+            answer = plan_answers.answer(plan, source, saved)
+            notes = await record_calls(context, handle, session, source, fresh)
+    return answer.noting(*arguments.unknown_keys(), *own.unknown_keys(), *store.warnings, *notes)

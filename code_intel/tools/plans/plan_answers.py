@@ -5,7 +5,6 @@ answer names the plan's file, which has the rest.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from code_intel.foundation.text import counted, visible
@@ -44,24 +43,20 @@ TEXT_TOKENS = 850
 """Tokens of the final results in the text of an answer."""
 MAX_TEXT_RESULTS, MAX_TEXT_QUERIES = 5, 3
 
-STOPS: Mapping[Stop, str] = MappingProxyType(
-    {
-        "reached": "The requested confidence was reached.",
-        "no_new_query": "No new query could be derived.",
-        "no_improvement": "Two queries in a row did not improve the results.",
-        "iterations": "All iterations were used.",
-        "timeout": "The time limit was reached; these are the results so far.",
-        "stopped": "The plan was interrupted; these are the results so far.",
-    }
-)
+STOPS: Mapping[Stop, str] = {
+    "reached": "The requested confidence was reached.",
+    "no_new_query": "No new query could be derived.",
+    "no_improvement": "Two queries in a row did not improve the results.",
+    "iterations": "All iterations were used.",
+    "timeout": "The time limit was reached; these are the results so far.",
+    "stopped": "The plan was interrupted; these are the results so far.",
+}
 """Why the plan made no further query; `no_improvement` is in plans of earlier versions."""
 CONTINUE_HINT = "To continue, call again with planId and your own initialQueries."
 
 
-def answer(
-    plan: QueryPlan, source: PlanSource, saved: str
-) -> tuple[Answer, dict[int, list[Result]]]:
-    """Return the answer, and the results that it shows by the number of their iteration."""
+def answer(plan: QueryPlan, source: PlanSource, saved: str) -> Answer:
+    """Return the answer of a plan that is saved in a file."""
     last = within(map(_iteration, reversed(plan.iterations)), ITERATION_TOKENS)
     texts, is_cut = fit([hit_of(each) for each in plan.final], MAX_SEARCH_TOKENS)
     matched, missed = outcome.met(plan)
@@ -91,15 +86,11 @@ def answer(
         "index": index_data(source.index),
     }
     data = bounded(data, MAX_DATA_TOKENS)
-    found = {each.number: each.results for each in plan.iterations}
-    shown = {
-        row["iterationNumber"]: list(found[row["iterationNumber"]][: len(row["actualResults"])])
-        for row in data["iterations"]
-    }
-    if is_cut or sum(map(len, shown.values())) < sum(map(len, found.values())):
+    shown = sum(len(row["actualResults"]) for row in data["iterations"])
+    if is_cut or shown < sum(len(each.results) for each in plan.iterations):
         data["truncated"] = True
     data["message"] = _message(plan, saved if "truncated" in data else "")
-    return Answer(data, _text(plan, data["message"]) + index_text(source.index)), shown
+    return Answer(data, _text(plan, data["message"]) + index_text(source.index))
 
 
 def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:
@@ -107,35 +98,31 @@ def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "score": round(evaluation.score, 6),
         "confidence": round(evaluation.confidence, 6),
-        "metrics": metrics_data(evaluation),
+        "metrics": {name: round(value, 6) for name, value in by_name(evaluation.metrics).items()},
         "matchedExpectations": list(evaluation.matched),
         "unmatchedExpectations": list(evaluation.unmatched),
     }
 
 
-def metrics_data(evaluation: Evaluation) -> dict[str, float]:
-    """Return the six metrics by the names of seed 003."""
-    return {name: round(value, 6) for name, value in by_name(evaluation.metrics).items()}
-
-
 def _iteration(each: Iteration) -> dict[str, Any]:
+    evaluation = evaluation_data(each.evaluation)
     data: dict[str, Any] = {
         "iterationNumber": each.number,
         "query": each.query[:MAX_CHARS],
         "expectedKeywords": list(each.expected_keywords[:MAX_ITEMS]),
         "actualResults": [_result(result) for result in each.results[:MAX_ITERATION_RESULTS]],
-        "evaluationScore": round(each.evaluation.score, 6),
-        "confidence": round(each.evaluation.confidence, 6),
+        "evaluationScore": evaluation["score"],
+        "confidence": evaluation["confidence"],
         "feedback": each.feedback[:MAX_CHARS],
         "refinements": [text[:MAX_CHARS] for text in each.refinements[:MAX_ITEMS]],
-        "metrics": metrics_data(each.evaluation),
+        "metrics": evaluation["metrics"],
         "found": len(each.results),
         "cached": each.cached,
         "time": round(each.milliseconds, 1),
     }
-    data |= {"error": each.error[:MAX_CHARS]} if each.error else {}
     degraded = [note[:MAX_CHARS] for note in each.degraded[:MAX_ITEMS]]
-    return data | ({"degraded": degraded} if degraded else {})
+    optional = {"error": each.error[:MAX_CHARS], "degraded": degraded}
+    return data | {name: value for name, value in optional.items() if value}
 
 
 def _result(result: Result, text: str | None = None) -> dict[str, Any]:

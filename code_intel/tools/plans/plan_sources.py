@@ -12,28 +12,28 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.forest.ranking.search import search as search_forest
 from code_intel.index.cancellation import run_read
 from code_intel.index.facade import Index
 from code_intel.index.opening import inspect
+from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
 from code_intel.index.walk import bases
 from code_intel.planning import likeness
 from code_intel.planning.goals import language_of
-from code_intel.planning.place import is_own_file
 from code_intel.planning.records import FoundResults, Result
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.session import phases
 from code_intel.session.state import Session
-from code_intel.tools.context.forest_service import document_name, forest_service
+from code_intel.tools.context.forest_service import forest_service
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 
 MAX_SEARCH_HITS = 50
 """Hits of one search, before filtering and ranking."""
 FOREST, MAP = ("forest", "devrag-forest"), ("map", "devrag-map")
 PROVIDERS = (*FOREST, *MAP)
+FOREST_HYBRID = "forest, words and vectors"
 READABLE = frozenset({"", "newer", "older"})
 """Results of `inspect` for an index database; the store reports the reason for newer and older."""
 
@@ -70,20 +70,26 @@ class PlanSource:
 
     def held(self, results: Sequence[Result]) -> tuple[Result, ...]:
         """Return the saved results that the index has; a plan's file may have been edited."""
-        return tuple(results) if self.store is None else results_in_index(self.store, results)
+        if self.store is None:
+            return tuple(results)
+        rows = _chunks(self.store, (each.document for each in results))
+        return tuple(
+            each
+            for each in results
+            if (row := rows.get((each.document, each.position))) is not None
+            and each.text.rstrip() in row.text
+            and (not each.symbol or each.symbol in row.symbols)
+            and row.start_line <= each.start_line <= each.end_line <= row.end_line
+        )
 
 
 @asynccontextmanager
 async def source_of(
     context: GatewayContext, session: Session | None, provider: str, db: str
 ) -> AsyncIterator[PlanSource]:
-    """Open the index of a plan.
+    """Open the index of a plan: another database, or that of a provider, by default the forest.
 
-    Args:
-        context: The project.
-        session: The session; its phase decides whether vectors may be used. None allows them.
-        provider: One of `PROVIDERS`, or empty for the forest.
-        db: Another database inside the project, or empty.
+    The phase of the session decides whether vectors may be used; None allows them.
 
     Raises:
         UsageError: The provider is unknown, or the file is not an index database of this project.
@@ -94,28 +100,24 @@ async def source_of(
             f"provider {provider[:40]!r} is unknown. Use one of {', '.join(PROVIDERS)}.",
             details={"field": "provider"},
         )
-    path = await run_in_thread(_database, context, db) if db.strip() else None
-    if path is not None and _same(path, context.map.config.db_path):
-        provider, path = MAP[0], None
-    elif path is not None and _same(path, context.forest.config.db_path):
-        path = None
+    path, own = await run_in_thread(_database, context, db) if db.strip() else (None, provider)
     hybrid = session is None or "search_forest" in phases.allowed_tools(session)
-    if path is not None:
+    if path is not None and not own:
         with Index(replace(context.forest.config, db_path=path), readonly=True) as other:
             yield await run_in_thread(_local, context, other, db, "", hybrid=hybrid)
-    elif provider in MAP:
+    elif own in MAP:
         if session is not None:
             phases.check_allowed(session, "search_map", context.offered or None)
         yield _map(context)
     elif hybrid and "devrag-forest" in context.settings.upstreams:
-        yield _remote(context)
-    elif hybrid:
-        source = await run_in_thread(_local, context, context.forest, "forest", "search_forest")
-        yield replace(source, ask=partial(_search_forest, context))
+        convert = partial(found_in, context.forest, measured=False)
+        ask, folder = partial(_search_forest, context), context.forest.config.folder
+        yield PlanSource(FOREST_HYBRID, ask, convert, "search_forest", folder)
     else:
-        yield await run_in_thread(
-            _local, context, context.forest, "forest", "files_search", hybrid=False
-        )
+        tool = "search_forest" if hybrid else "files_search"
+        forest = context.forest
+        source = await run_in_thread(_local, context, forest, "forest", tool, hybrid=hybrid)
+        yield replace(source, ask=partial(_search_forest, context)) if hybrid else source
 
 
 async def _search_forest(context: GatewayContext, query: str) -> SearchAnswer:
@@ -123,7 +125,7 @@ async def _search_forest(context: GatewayContext, query: str) -> SearchAnswer:
 
 
 def _local(
-    context: GatewayContext, index: Index, name: str, counts_as: str, *, hybrid: bool = True
+    context: GatewayContext, index: Index, name: str, counts_as: str, *, hybrid: bool
 ) -> PlanSource:
     """Return a local index, searched directly."""
     service = replace(forest_service(context), index=index, forest=index)
@@ -146,23 +148,12 @@ def _local(
     return PlanSource(
         f"{name}, {'words and vectors' if hybrid else 'words'}",
         ask,
-        partial(found_in, context.settings, index, measured=hybrid),
+        partial(found_in, index, measured=hybrid),
         counts_as,
         index.config.folder,
         index.store,
         f"{index.store.revision()} {engine}".strip() if whole else "",
         condition,
-    )
-
-
-def _remote(context: GatewayContext) -> PlanSource:
-    """Return the forest of an upstream."""
-    return PlanSource(
-        "forest, words and vectors",
-        partial(_search_forest, context),
-        partial(found_in, context.settings, context.forest, measured=False),
-        "search_forest",
-        context.forest.config.folder,
     )
 
 
@@ -184,22 +175,18 @@ def _map(context: GatewayContext) -> PlanSource:
     return PlanSource("map", ask, convert, "search_map", context.map.config.folder)
 
 
-def found_in(
-    settings: Settings, index: Index, answer: SearchAnswer, query: str, *, measured: bool
-) -> FoundResults:
+def found_in(index: Index, answer: SearchAnswer, query: str, *, measured: bool) -> FoundResults:
     """Return a forest's answer as plans compare it: whole texts, calibrated similarity.
 
-    Pages written by plans are removed; otherwise plans would confirm themselves. `measured` tells
-    whether the similarities are cosines of vectors of this index.
+    `measured` tells whether the similarities are cosines of vectors of this index.
     """
-    folder = index.config.folder
-    hits = [hit for hit in answer.hits if not is_own_file(settings, folder / hit.document)]
     identity = index.store.generations.active().identity if measured else ""
-    whole = _texts(index.store, (hit.document for hit in hits))
+    # The texts of an answer are cut.
+    whole = _chunks(index.store, (hit.document for hit in answer.hits))
     results = []
-    for hit in hits:
-        local = whole.get((hit.document, hit.position), "")
-        text = local if local.startswith(hit.chunk.rstrip()) else hit.chunk
+    for hit in answer.hits:
+        row = whole.get((hit.document, hit.position))
+        text = row.text if row and row.text.startswith(hit.chunk.rstrip()) else hit.chunk
         cosine = 2 * hit.similarity - 1
         known = identity and hit.similarity
         alike = likeness.of_cosine(cosine, identity, language_of(query)) if known else None
@@ -209,26 +196,10 @@ def found_in(
     return FoundResults(tuple(results), answer.index.degraded)
 
 
-def _texts(store: Store, documents: Iterable[str]) -> dict[tuple[str, int], str]:
-    """Return the indexed chunks of documents, because the texts of an answer are cut."""
+def _chunks(store: Store, documents: Iterable[str]) -> dict[tuple[str, int], ChunkRow]:
+    """Return the chunks of documents by path and position."""
     rows = store.chunks_of(dict.fromkeys(documents))
-    return {(row.path, row.position): row.text for row in rows}
-
-
-def results_in_index(store: Store, results: Sequence[Result]) -> tuple[Result, ...]:
-    """Return the saved results that match the index."""
-    rows = {
-        (row.path, row.position): row
-        for row in store.chunks_of(dict.fromkeys(each.document for each in results))
-    }
-    return tuple(
-        each
-        for each in results
-        if (row := rows.get((each.document, each.position))) is not None
-        and each.text.rstrip() in row.text
-        and (not each.symbol or each.symbol in row.symbols)
-        and row.start_line <= each.start_line <= each.end_line <= row.end_line
-    )
+    return {(row.path, row.position): row for row in rows}
 
 
 def result_of(hit: Hit, text: str, similarity: float) -> Result:
@@ -260,40 +231,25 @@ def hit_of(result: Result) -> Hit:
     )
 
 
-def _database(context: GatewayContext, db: str) -> Path:
-    """Return the path of the database that a caller names.
+def _database(context: GatewayContext, db: str) -> tuple[Path, str]:
+    """Return the resolved path of the database that a caller names, and its provider if it has one.
 
     Raises:
         UsageError: It is outside the project, missing, or not an index database.
     """
-    document_name(context, db, "db")
     path = Path(os.path.realpath(context.root / db.strip()))
-    if not path.is_relative_to(os.path.realpath(context.root)):
-        raise _no_database(f"{db[:200]} is outside the project")
-    if not _is_file(path):
-        raise _no_database(f"{db[:200]} is not a file")
-    connection, reason = inspect(path, readonly=True)
+    connection, reason = None, "missing"
+    is_inside = path.is_relative_to(os.path.realpath(context.root))
+    if is_inside and os.path.isfile(path):  # noqa: PTH113 - False also for a name that is too long
+        connection, reason = inspect(path, readonly=True)
     if connection is not None:
         connection.close()
     if reason not in READABLE:
-        raise _no_database(f"{db[:200]} is not an index database of code-intel")
-    return path
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # the name is too long
-        return False
-
-
-def _no_database(problem: str) -> UsageError:
-    return UsageError(
-        f"{problem}.",
-        hint="Name an index database inside the project, or omit db to search the project's own.",
-        details={"field": "db"},
-    )
-
-
-def _same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+        raise UsageError(
+            f"{db[:200]} is not an index database of code-intel inside the project.",
+            hint="Name an index database inside the project, or omit db to search its own index.",
+            details={"field": "db"},
+        )
+    indexes = {"map": context.map, "forest": context.forest}
+    own = {os.path.realpath(index.config.db_path): name for name, index in indexes.items()}
+    return path, own.get(str(path), "")

@@ -4,10 +4,10 @@ Implements the parameters that seed 003 §3.1 adds to searches: `planId`, `expec
 `evaluateResult`.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated
 
 from pydantic import Field
 
@@ -15,12 +15,12 @@ from code_intel.foundation.text import visible
 from code_intel.planning import goals, keeping, loop, place, settings
 from code_intel.planning.evaluation import status_of
 from code_intel.planning.expectations import Words
-from code_intel.planning.records import MAX_KEYWORDS, Expected, FoundResults, Iteration, QueryPlan
+from code_intel.planning.records import MAX_KEYWORDS, Expected, FoundResults, QueryPlan
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.plans.plan_answers import evaluation_data
+from code_intel.tools.plans.plan_inputs import locked_plan
 from code_intel.tools.plans.plan_keeping import PlanStore
-from code_intel.tools.plans.plan_turns import locked_plan
 
 PlanId = Annotated[str, Field(max_length=100, description="Add this search to a query plan.")]
 ExpectedKeywords = Annotated[
@@ -38,59 +38,17 @@ MAX_EVALUATION_SECONDS = 30.0
 """Time limit to compare results; by words it takes milliseconds."""
 
 
-@dataclass
-class SearchEvaluator:
-    """Evaluates the results of one search; without `plan` it saves nothing."""
-
-    context: GatewayContext
-    store: PlanStore
-    plan: QueryPlan | None
-    keywords: Sequence[str]
-    adds_evaluation: bool
-
-    async def added_to(self, answer: Answer, query: str, found: FoundResults) -> Answer:
-        """Return the answer with the field `evaluation`, and save the search if there is a plan."""
-        plan = self.plan or QueryPlan("", query, Expected(()), mode=self._default("evaluationMode"))
-        keywords = tuple(self.keywords) or plan.expected.keywords or goals.keywords(query)
-        expected = replace(plan.expected, keywords=keywords)
-        if self.plan is None:
-            expected = replace(
-                expected,
-                min_matches=self._default("minMatches"),
-                confidence=self._default("confidence"),
-            )
-
-        async def search(_query: str) -> FoundResults:
-            return found
-
-        judged = await loop.run(
-            replace(plan, expected=expected, waiting=(query,)),
-            search,
-            more=1,
-            seconds=MAX_EVALUATION_SECONDS,
-        )
-        if self.plan is not None:
-            stored = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
-            await self.store.finish(stored, self.context.forest.config.folder)
-        answer = answer.noting(*self.store.warnings)
-        if not self.adds_evaluation:
-            return answer
-        return _with_evaluation(answer, judged.iterations[-1], expected.confidence)
-
-    def _default(self, key: str) -> Any:
-        return getattr(self.store.own.defaults, key)
+Evaluate = Callable[[Answer, str, FoundResults], Awaitable[Answer]]
+"""Adds the field `evaluation` to the answer of a query that found these results."""
 
 
 @asynccontextmanager
 async def evaluating(
     context: GatewayContext, plan_id: str, keywords: Sequence[str], evaluate: bool | None
-) -> AsyncIterator[SearchEvaluator | None]:
+) -> AsyncIterator[Evaluate | None]:
     """Lock the plan of a search, if one is named; yield None if nothing is to be evaluated.
 
-    Raises:
-        UsageError: `planId` is not a plan id.
-        NotFoundError: There is no such plan.
-        BusyError: Another call holds its lock for too long.
+    Raises as `keeping.load` and `locked_plan`.
     """
     named = plan_id.strip()
     adds_evaluation = bool(named or keywords) if evaluate is None else evaluate
@@ -98,7 +56,7 @@ async def evaluating(
         yield None
         return
     root = await run_in_thread(place.root_of, context.settings)
-    own = await run_in_thread(settings.load, root)
+    usual = (await run_in_thread(settings.load, root)).defaults
     async with AsyncExitStack() as stack:
         plan = None
         if named:
@@ -106,17 +64,38 @@ async def evaluating(
             await run_in_thread(keeping.load, root, named)
             await stack.enter_async_context(locked_plan(root, named, MAX_EVALUATION_SECONDS))
             plan = await run_in_thread(keeping.load, root, named)
-        store = PlanStore(context, root, own)
-        yield SearchEvaluator(context, store, plan, keywords, adds_evaluation)
 
+        async def evaluated(answer: Answer, query: str, found: FoundResults) -> Answer:
+            blank = Expected((), (), usual.minMatches, usual.confidence)
+            base = plan or QueryPlan("", query, blank, usual.evaluationMode)
+            words = tuple(keywords) or base.expected.keywords or goals.keywords(query)
+            expected = replace(base.expected, keywords=words)
 
-def _with_evaluation(answer: Answer, iteration: Iteration, confidence: float) -> Answer:
-    status = status_of(iteration.evaluation, confidence)
-    evaluation = {
-        "status": status,
-        **evaluation_data(iteration.evaluation),
-        "feedback": iteration.feedback,
-        "refinements": list(iteration.refinements),
-    }
-    line = f"Evaluation: {status}. {visible(iteration.feedback[:300])}"
-    return Answer({**answer.data, "evaluation": evaluation}, f"{line}\n{answer.text}")
+            async def search(_query: str) -> FoundResults:
+                return found
+
+            judged = await loop.run(
+                replace(base, expected=expected, waiting=(query,)),
+                search,
+                more=1,
+                seconds=MAX_EVALUATION_SECONDS,
+            )
+            if plan is not None:
+                store = PlanStore(context, root)
+                stored = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
+                await store.finish(stored, context.forest.config.folder)
+                answer = answer.noting(*store.warnings)
+            if not adds_evaluation:
+                return answer
+            last = judged.iterations[-1]
+            status = status_of(last.evaluation, expected.confidence)
+            evaluation = {
+                "status": status,
+                **evaluation_data(last.evaluation),
+                "feedback": last.feedback,
+                "refinements": list(last.refinements),
+            }
+            line = f"Evaluation: {status}. {visible(last.feedback[:300])}"
+            return Answer({**answer.data, "evaluation": evaluation}, f"{line}\n{answer.text}")
+
+        yield evaluated

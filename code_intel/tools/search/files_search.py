@@ -70,7 +70,7 @@ async def files_search(
         )
         if judge is None:
             return answer
-        return await judge.added_to(answer, query, _results(query, found))
+        return await judge(answer, query, _results(query, found))
 
 
 async def _page(

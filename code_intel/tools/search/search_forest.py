@@ -62,9 +62,8 @@ async def search_forest(
         if judge is None or found is None:
             return answer
         is_local = "devrag-forest" not in context.settings.upstreams
-        parts = (context.settings, context.forest, found, query)
-        results = await run_read(found_in, *parts, measured=is_local)
-        return await judge.added_to(answer, query, results)
+        results = await run_read(found_in, context.forest, found, query, measured=is_local)
+        return await judge(answer, query, results)
 
 
 async def _search(

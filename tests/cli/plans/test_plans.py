@@ -16,8 +16,8 @@ from code_intel.config import load_settings
 from code_intel.forest.ranking.search import search
 from code_intel.index.facade import Index
 from code_intel.planning import keeping, knowledge
-from code_intel.planning.catalog import Entry, beyond
-from code_intel.planning.presets import shipped
+from code_intel.planning.catalog import KeptFile, beyond
+from code_intel.planning.expectations import shipped
 from code_intel.planning.records import (
     DEFAULT_CONFIDENCE,
     Evaluation,
@@ -337,7 +337,7 @@ def test_page_is_removed_although_the_index_cannot_be_updated(project: Path, run
 def test_eviction_removes_the_least_used_until_the_limits_hold(
     sizes: dict[str, int], most: int, room: int
 ) -> None:
-    rows = {name: Entry(bytes=size, changed=at) for at, (name, size) in enumerate(sizes.items())}
+    rows = {name: KeptFile(None, size, at) for at, (name, size) in enumerate(sizes.items())}
     evicted = beyond(rows, most, room)
     left = [name for name in rows if name not in evicted]
     assert len(left) <= most

@@ -67,21 +67,20 @@ def a_plan(iterations: int, results: int, said: str) -> QueryPlan:
 @pytest.mark.parametrize(("iterations", "results"), [(0, 0), (1, 1), (5, 50), (20, 10), (60, 50)])
 def test_the_answer_of_any_plan_fits_the_budget(said: str, iterations: int, results: int) -> None:
     plan = a_plan(iterations, results, said)
-    told, shown = answer(plan, SOURCE, SAVED)
+    told = answer(plan, SOURCE, SAVED)
     assert tokens(json.dumps(told.data, ensure_ascii=False)) <= MAX_ANSWER_TOKENS
     assert tokens(told.text) <= MAX_SEARCH_TOKENS
     numbers = [each["iterationNumber"] for each in told.data["iterations"]]
     assert numbers == list(range(1, iterations + 1))[-len(numbers) :] if numbers else not iterations
     assert told.data["metadata"]["totalIterations"] == iterations
     for row in told.data["iterations"]:
-        assert len(shown[row["iterationNumber"]]) == len(row["actualResults"])
         assert row["found"] == results
 
 
 def test_only_a_cut_answer_names_the_saved_file() -> None:
-    cut, _ = answer(a_plan(20, 50, "the total of a cart " * 40), SOURCE, SAVED)
-    whole, _ = answer(a_plan(1, 3, "x"), SOURCE, SAVED)
-    unkept, _ = answer(a_plan(20, 50, "x"), SOURCE, "")
+    cut = answer(a_plan(20, 50, "the total of a cart " * 40), SOURCE, SAVED)
+    whole = answer(a_plan(1, 3, "x"), SOURCE, SAVED)
+    unkept = answer(a_plan(20, 50, "x"), SOURCE, "")
     assert cut.data["truncated"]
     assert SAVED in cut.data["message"]
     assert "truncated" not in whole.data

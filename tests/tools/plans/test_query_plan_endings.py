@@ -12,8 +12,9 @@ from anyio import to_thread
 from code_intel.errors import UpstreamError
 from code_intel.index.cancellation import run_read
 from code_intel.index.database import Database
-from code_intel.planning import keeping, place
+from code_intel.planning import keeping, outcome, place
 from code_intel.planning.expectations import ExpectedResults
+from code_intel.planning.records import QueryPlan
 from code_intel.records import Hit, SearchAnswer, UpstreamStatus
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import GatewayContext
@@ -60,7 +61,7 @@ def a_context(root: Path, forest: Callable[[str], Awaitable[SearchAnswer]]) -> G
     )
 
 
-def kept(root: Path) -> list[keeping.PlanEntry]:
+def kept(root: Path) -> list[QueryPlan]:
     return keeping.entries(place.root_of(settings_of(root)))
 
 
@@ -97,7 +98,7 @@ async def test_timeout_returns_earlier_results_and_stops_the_search(
     workers = to_thread.current_default_thread_limiter()
     await until(lambda: workers.borrowed_tokens == 0)
     assert threading.active_count() <= before + 1
-    assert [(entry.stop, entry.status) for entry in kept(shop)] == [("timeout", "partial")]
+    assert [(entry.stop, outcome.status(entry)) for entry in kept(shop)] == [("timeout", "partial")]
     database.close()
     context.forest.close()
 
@@ -128,7 +129,7 @@ async def test_cancelled_call_keeps_the_last_whole_query(
         group.cancel_scope.cancel()
     assert ended.is_set()
     (entry,) = kept(shop)
-    assert (entry.stop, entry.queries) == ("stopped", ("answers",))
+    assert (entry.stop, [each.query for each in entry.iterations]) == ("stopped", ["answers"])
     plan = keeping.load(place.root_of(context.settings), entry.id)
     assert plan.final[0].document == HIT.document
 
@@ -170,7 +171,7 @@ async def test_cancelled_request_reaches_the_upstream_search(
         await until(lambda: "cancelled" in log.read_text("utf-8"))
         assert (await call("files_search", query="cart"))["results"]  # other calls are served
     assert told == [(0, 3, GOAL)]  # progress of the upstream is not forwarded
-    assert [entry.iterations for entry in kept(shop)] in ([], [0])
+    assert [entry.iterations for entry in kept(shop)] in ([], [()])
 
 
 @both_eras
