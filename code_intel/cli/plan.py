@@ -33,6 +33,7 @@ from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 from code_intel.planning import goals, keeping, place
+from code_intel.planning.evaluation import hundredths
 from code_intel.planning.records import QueryPlan, as_json
 from code_intel.records import Freshness
 from code_intel.tools.declaration import Tool
@@ -212,7 +213,8 @@ def _answer_text(data: Mapping[str, Any]) -> str:
     lines = [f"{data['message'].partition('. ')[0]}. {STOPS[data['stopReason']]}"]
     for each in data["iterations"]:
         note = each.get("error") or each["feedback"]
-        head = f"{each['iterationNumber']}. {each['confidence']:.2f}  “{visible(each['query'])}”"
+        confidence = f"{hundredths(each['confidence']):.2f}"
+        head = f"{each['iterationNumber']}. {confidence}  “{visible(each['query'])}”"
         lines.append(f"{head}  {cut(' '.join(note.split()), _COLUMNS)}")
     findings = data["finalResults"]["data"]
     lines.append("Found:" if findings else "Nothing found.")

@@ -30,7 +30,7 @@ WEIGHTS = Metrics(
 )
 """What each metric adds to the score; 1 together."""
 PARTIAL = 0.3
-"""Score above which what was found is worth something."""
+"""Score above which what was found is worth something, and confidence above which its names are."""
 BIAS, LEAD_SLOPE, SIMILARITY_SLOPE = -2.97, 8.65, 2.64
 """From the lead and the similarity of the first result to the chance that it is right, by a
 logistic curve that `benchmarks/fit_plan_confidence.py` fits.
@@ -124,10 +124,9 @@ def lead_of(results: Sequence[Result]) -> float | None:
     return 1 - fmean([_bounded(each.score) for each in followers])
 
 
-def hundredths(confidence: float, requested: float) -> float:
-    """Return a rounded confidence, but never rounded up to one that was not reached."""
-    rounded = round(confidence, 2)
-    return rounded - 0.01 if confidence < requested <= rounded else rounded
+def hundredths(confidence: float) -> float:
+    """Return a confidence rounded down, so that it never seems to be one that was not reached."""
+    return math.floor(confidence * 100 + 1e-6) / 100
 
 
 def status_of(evaluation: Evaluation, requested: float) -> Status:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from code_intel.foundation.text import visible
-from code_intel.planning.evaluation import hundredths
+from code_intel.planning.evaluation import PARTIAL, hundredths
 from code_intel.planning.goals import defined_names, says
 from code_intel.planning.records import Evaluation, Expected, Result
 from code_intel.records import Language
@@ -84,6 +84,7 @@ def described(
     """
     reached = bool(results) and evaluation.confidence >= expected.confidence
     similarity, count = evaluation.metrics.semantic_similarity, len(results)
+    is_unlike = similarity < UNLIKE_SIMILARITY
     missing = evaluation.unmatched
     clauses = {
         NO_RESULTS: not results,
@@ -91,10 +92,10 @@ def described(
         NOT_REACHED: bool(results) and not reached,
         NOT_FOUND: bool(missing),
         TOO_FEW_RESULTS: not reached and 0 < count < expected.min_matches,
-        UNLIKE: not reached and count > 0 and similarity < UNLIKE_SIMILARITY,
+        UNLIKE: not reached and count > 0 and is_unlike,
     }
     values = {
-        "confidence": hundredths(evaluation.confidence, expected.confidence),
+        "confidence": hundredths(evaluation.confidence),
         "requested": expected.confidence,
         "names": _quoted(missing, language),
         "count": count,
@@ -108,8 +109,10 @@ def described(
     named = {
         ASK: [each for each in missing if each not in expected.patterns and not says(query, each)],
         PATTERN: [each for each in missing if each in expected.patterns],
-        NAMES: defined_names(results, query),
-        OTHER: [""] if not results or similarity < UNLIKE_SIMILARITY else [],
+        NAMES: []
+        if is_unlike or evaluation.confidence <= PARTIAL
+        else defined_names(results, query),
+        OTHER: [""] if is_unlike else [],
     }
     return line, tuple(
         phrase.say(language, names=_quoted(names, language))

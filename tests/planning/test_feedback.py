@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -79,15 +80,22 @@ def test_feedback_says_that_nothing_was_found(language: Language, words: str) ->
 
 
 def test_suggestions_come_from_the_evidence() -> None:
-    found = evaluate(RESULTS, EXPECTED)
-    assert suggestions("vitepress zebra the config", found, RESULTS, EXPECTED, "en") == (
+    likely = tuple(replace(each, similarity=0.8) for each in RESULTS)
+    found = evaluate(likely, EXPECTED)
+    assert suggestions("vitepress zebra the config", found, likely, EXPECTED, "en") == (
         "Add `threshold`: expected, but in no result so far.",
         "Add words for `it\\(`: no match so far.",
         "Add `themeConfig`: defined in the best results.",
-        "Use other words, or name a symbol or file.",
     )
-    japanese = suggestions("vitepress zebra the config", found, RESULTS, EXPECTED, "ja")
-    assert [each.split("`")[1] for each in japanese[:3]] == ["threshold", "it\\(", "themeConfig"]
+    japanese = suggestions("vitepress zebra the config", found, likely, EXPECTED, "ja")
+    assert [each.split("`")[1] for each in japanese] == ["threshold", "it\\(", "themeConfig"]
+
+
+def test_names_of_unlike_results_are_not_suggested() -> None:
+    found = evaluate(RESULTS, EXPECTED)
+    *_, last = suggestions("vitepress zebra", found, RESULTS, EXPECTED, "en")
+    assert last == "Use other words, or name a symbol or file."
+    assert "themeConfig" not in " ".join(suggestions("zebra", found, RESULTS, EXPECTED, "en"))
 
 
 def test_searched_word_without_results_is_not_suggested_again() -> None:

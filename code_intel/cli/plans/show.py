@@ -17,6 +17,7 @@ from code_intel.cli.plans.plan_files import resolve_plan
 from code_intel.cli.project import add_project, project_of, terminal_of
 from code_intel.foundation.text import counted
 from code_intel.planning import keeping, outcome, place
+from code_intel.planning.evaluation import hundredths
 from code_intel.planning.records import Expected, Iteration, QueryPlan, Result
 from code_intel.session.story import plain
 from code_intel.tools.wire.reader import file_name, in_terminal
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(plan: QueryPlan, *, show_all: bool) -> Iterator[str]:
     yield from wrapped(plain(plan.goal), _COLUMNS)
-    best = outcome.confidence(plan)
+    best = hundredths(outcome.confidence(plan))
     seconds = plan.milliseconds / 1000
     yield f"{plan.id}: {outcome.status(plan)}, {best:.2f}, {seconds:.1f} s, {plan.stop}"
     yield from expectations(plan)
@@ -80,9 +81,10 @@ def _plot(plan: QueryPlan) -> Iterator[str]:
     """Yield the course of a plan as bars of plain characters, two or three lines a query."""
     yield from wrapped(plain(plan.goal), _COLUMNS)
     wanted = plan.expected.confidence
-    yield f"{outcome.status(plan)}, {outcome.confidence(plan):.2f}, | = requested {wanted:.2f}"
+    best = hundredths(outcome.confidence(plan))
+    yield f"{outcome.status(plan)}, {best:.2f}, | = requested {wanted:.2f}"
     for each, files in zip(plan.iterations, outcome.added(plan), strict=True):
-        confidence = each.evaluation.confidence
+        confidence = hundredths(each.evaluation.confidence)
         bar = _bar(confidence, CONFIDENCE_CELLS, wanted)
         yield cut(f"{each.number:>2} {bar} {confidence:.2f}  {plain(each.query)}", _COLUMNS)
         named = zip(METRICS, each.evaluation.metrics, strict=True)
@@ -119,7 +121,8 @@ def _iteration_lines(each: Iteration) -> Iterator[str]:
     outcome_text = (
         f"{counted(len(each.results), 'result')}, {each.milliseconds:.0f} ms{cached_note}"
     )
-    yield f"{each.number}. {each.evaluation.confidence:.2f}  “{plain(each.query)}”: {outcome_text}"
+    confidence = f"{hundredths(each.evaluation.confidence):.2f}"
+    yield f"{each.number}. {confidence}  “{plain(each.query)}”: {outcome_text}"
     if each.error:
         yield f"     {plain(each.error)}"
         return

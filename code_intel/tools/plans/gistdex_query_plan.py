@@ -7,6 +7,7 @@ from typing import Annotated
 import anyio
 from pydantic import Field
 
+from code_intel.index.cancellation import run_read
 from code_intel.planning import keeping, loop, records
 from code_intel.planning.expectations import ExpectedResults, Queries, StrategyGiven
 from code_intel.tools.context.gateway import GatewayContext
@@ -70,8 +71,8 @@ async def gistdex_query_plan(
         str,
         Field(
             max_length=100,
-            description="A named set of expectations and strategy, or the planId of a plan that "
-            "worked.",
+            description="A named set of expectations and strategy, or an earlier plan's id: its "
+            "expectations and best query are used.",
         ),
     ] = "",
     session_id: SessionId = None,
@@ -125,6 +126,6 @@ async def gistdex_query_plan(
                 kept = await store.finish(plan, source.folder)
             plan, saved = kept
             fresh = plan.iterations[len(before.iterations) if before else 0 :]
-            answer = plan_answers.answer(plan, source, saved)
+            answer = await run_read(plan_answers.answer, plan, source, saved)
             notes = await record_calls(context, handle, session, source, fresh)
     return answer.noting(*arguments.unknown_keys(), *own.unknown_keys(), *store.warnings, *notes)

@@ -4,15 +4,17 @@ Results of iterations have place and scores only; final results have as much tex
 answer names the plan's file, which has the rest.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from code_intel.foundation.text import counted, visible
 from code_intel.planning import outcome
 from code_intel.planning.evaluation import hundredths
 from code_intel.planning.records import Evaluation, Iteration, QueryPlan, Result, Stop, by_name
+from code_intel.records import Hit
 from code_intel.tools.declaration import Answer
-from code_intel.tools.plans.plan_sources import PlanSource, hit_of
+from code_intel.tools.plans.plan_sources import PlanSource
 from code_intel.tools.wire.answers import (
     MAX_SEARCH_TOKENS,
     bounded,
@@ -31,9 +33,11 @@ RESULTS_NOTE = (
 )
 MAX_DATA_TOKENS = 9_500
 """Tokens of the data of an answer; leaves room for fields that every answer may have."""
-ITERATION_TOKENS = 4_000
+ITERATION_TOKENS = 2_000
 """Tokens of the iterations in the data, the last ones."""
-MAX_ITERATION_RESULTS = 10
+MAX_ITERATION_RESULTS = 3
+MAX_FINAL_RESULTS = 5
+"""Final results, unless more are expected."""
 MAX_CHARS, MAX_ITEMS = 400, 20
 """Characters of a text of an iteration, and items of its lists."""
 MAX_LINE_CHARS = 90
@@ -41,7 +45,7 @@ MAX_LINE_CHARS = 90
 MAX_FEEDBACK_CHARS = 250
 TEXT_TOKENS = 850
 """Tokens of the final results in the text of an answer."""
-MAX_TEXT_RESULTS, MAX_TEXT_QUERIES = 5, 3
+MAX_TEXT_QUERIES = 3
 
 STOPS: Mapping[Stop, str] = {
     "reached": "The requested confidence was reached.",
@@ -53,12 +57,16 @@ STOPS: Mapping[Stop, str] = {
 }
 """Why the plan made no further query; `no_improvement` is in plans of earlier versions."""
 CONTINUE_HINT = "To continue, call again with planId and your own initialQueries."
+NOTHING_HINT = "Nothing likely was found. Call again with planId and other words as initialQueries."
 
 
 def answer(plan: QueryPlan, source: PlanSource, saved: str) -> Answer:
-    """Return the answer of a plan that is saved in a file."""
+    """Return the answer of a plan that is saved in a file. Reads the index, so it blocks."""
     last = within(map(_iteration, reversed(plan.iterations)), ITERATION_TOKENS)
-    texts, is_cut = fit([hit_of(each) for each in plan.final], MAX_SEARCH_TOKENS)
+    final = plan.final[: max(MAX_FINAL_RESULTS, plan.expected.min_matches)]
+    best = outcome.best(plan)
+    hits = source.located(best.query if best else plan.goal, final)
+    texts, is_cut = fit(hits, MAX_SEARCH_TOKENS)
     matched, missed = outcome.met(plan)
     data: dict[str, Any] = {
         "planId": plan.id,
@@ -66,9 +74,7 @@ def answer(plan: QueryPlan, source: PlanSource, saved: str) -> Answer:
         "status": outcome.status(plan),
         "iterations": last[::-1],
         "finalResults": {
-            "data": [
-                _result(each, text) for each, (_, text) in zip(plan.final, texts, strict=True)
-            ],
+            "data": [_final(each, *shown) for each, shown in zip(final, texts, strict=True)],
             "confidence": round(outcome.confidence(plan), 6),
             "matchedExpectations": [each[:MAX_CHARS] for each in matched],
             "unmatchedExpectations": [each[:MAX_CHARS] for each in missed],
@@ -90,7 +96,7 @@ def answer(plan: QueryPlan, source: PlanSource, saved: str) -> Answer:
     if is_cut or shown < sum(len(each.results) for each in plan.iterations):
         data["truncated"] = True
     data["message"] = _message(plan, saved if "truncated" in data else "")
-    return Answer(data, _text(plan, data["message"]) + index_text(source.index))
+    return Answer(data, _text(plan, data["message"], hits) + index_text(source.index))
 
 
 def evaluation_data(evaluation: Evaluation) -> dict[str, Any]:
@@ -125,36 +131,47 @@ def _iteration(each: Iteration) -> dict[str, Any]:
     return data | {name: value for name, value in optional.items() if value}
 
 
-def _result(result: Result, text: str | None = None) -> dict[str, Any]:
-    data: dict[str, Any] = {
+def _result(result: Result) -> dict[str, Any]:
+    return {
         "document": result.document,
         "symbol": result.symbol,
         "start_line": result.start_line,
         "end_line": result.end_line,
         "score": round(result.score, 4),
         "similarity": round(result.similarity, 4),
+        **flags_of(result.document, result.symbol),
     }
-    if text is not None:
-        data |= {"chunk": text, "position": result.position, "why": list(result.why)}
-    return data | flags_of(text or "", result.document, result.symbol)
+
+
+def _final(result: Result, hit: Hit, text: str) -> dict[str, Any]:
+    """Return a final result with the part of its text that is shown."""
+    return {
+        **_result(replace(result, symbol=hit.symbol)),
+        "start_line": hit.start_line,
+        "end_line": hit.end_line,
+        "chunk": text,
+        "position": result.position,
+        "why": list(result.why),
+        **flags_of(text, result.document, hit.symbol),
+    }
 
 
 def _message(plan: QueryPlan, rest: str) -> str:
     """Return seed 003's summary line, why the plan ended, how to continue, and where `rest` is."""
     status = outcome.status(plan)
-    confidence = hundredths(outcome.confidence(plan), plan.expected.confidence)
+    confidence = hundredths(outcome.confidence(plan))
     effort = counted(len(plan.iterations), "iteration")
     parts = [
         f"Query plan {status} after {effort} with confidence {confidence:.2f}.",
         STOPS[plan.stop],
-        "" if status == "success" else advice(CONTINUE_HINT),
+        "" if status == "success" else advice(CONTINUE_HINT if plan.final else NOTHING_HINT),
         f"The complete plan is in {rest}." if rest else "",
         advice(RESULTS_NOTE) if plan.final else "",
     ]
     return " ".join(filter(None, parts))
 
 
-def _text(plan: QueryPlan, message: str) -> str:
+def _text(plan: QueryPlan, message: str, hits: Sequence[Hit]) -> str:
     """Return the answer as text, complete enough for clients that show only text."""
     head, _, rest = message.partition(". ")
     lines = [f"{head}.", f"planId: {plan.id}"]
@@ -163,11 +180,11 @@ def _text(plan: QueryPlan, message: str) -> str:
         which = f"Best, {best.number}: " if len(plan.iterations) > 1 else ""
         lines.append(f"{which}{_short(best.feedback, MAX_FEEDBACK_CHARS)}")
         lines += [f"   - {_short(each)}" for each in best.refinements[:3]]
-    results = [hit_of(each) for each in plan.final[:MAX_TEXT_RESULTS]]
+    results = hits[:MAX_FINAL_RESULTS]
     budget = min(TEXT_TOKENS, MAX_SEARCH_TOKENS - tokens("\n".join((*lines, rest))))
     lines.append(hits_text(fit(results, budget)[0]))
     left = len(plan.final) - len(results)
-    lines += [f"… {left} more in `finalResults`"] if left > 0 else []
+    lines += [f"… {left} more in the plan's file"] if left > 0 else []
     return "\n".join(filter(None, (*lines, rest)))
 
 
@@ -176,7 +193,8 @@ def _line(each: Iteration) -> str:
     found = _short(each.error) if each.error else counted(len(each.results), "result")
     cached = ", cached" if each.cached and not each.error else ""
     return (
-        f"{each.number}. “{_short(each.query)}”: {each.evaluation.confidence:.2f}, {found}{cached}"
+        f"{each.number}. “{_short(each.query)}”: "
+        f"{hundredths(each.evaluation.confidence):.2f}, {found}{cached}"
     )
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from code_intel.errors import UsageError
+from code_intel.forest.ranking.places import places_of
 from code_intel.forest.ranking.search import search as search_forest
 from code_intel.index.cancellation import run_read
 from code_intel.index.facade import Index
@@ -67,6 +68,11 @@ class PlanSource:
         answer = await self.ask(query)
         self.index = answer.index
         return await run_read(self.convert, answer, query)
+
+    def located(self, query: str, results: Sequence[Result]) -> list[Hit]:
+        """Return results as hits, with the line that matches best and the symbol around it."""
+        hits = [hit_of(each) for each in results]
+        return places_of(self.store, query, hits, per_file=1) if self.store else hits
 
     def held(self, results: Sequence[Result]) -> tuple[Result, ...]:
         """Return the saved results that the index has; a plan's file may have been edited."""
