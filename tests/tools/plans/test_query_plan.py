@@ -126,7 +126,7 @@ async def test_goal_is_searched_evaluated_and_saved(shop: Path) -> None:
     assert 0 < metrics["precision"] <= 1
     assert answer["metadata"]["totalTime"] >= first["time"] > 0
     assert answer["message"].startswith(
-        f"Query plan success after 1 iteration with confidence {first['confidence']:.2f}"
+        f"Query plan success after 1 iteration with confidence {hundredths(first['confidence']):.2f}"
     )
     page = shop / answer["structuredKnowledgePath"]
     assert CART in page.read_text("utf-8")
