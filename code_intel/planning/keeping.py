@@ -15,7 +15,15 @@ from code_intel.errors import NotFoundError, UsageError
 from code_intel.foundation.redaction import masked_data
 from code_intel.planning import outcome, place, records
 from code_intel.planning.catalog import Catalog, KeptFile
-from code_intel.planning.records import MAX_PLAN_SECONDS, QueryPlan, Result, as_json, damaged, dumps
+from code_intel.planning.records import (
+    MAX_PLAN_SECONDS,
+    Iteration,
+    QueryPlan,
+    Result,
+    as_json,
+    damaged,
+    dumps,
+)
 
 PLAN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 RUNNING = 2 * MAX_PLAN_SECONDS
@@ -71,18 +79,31 @@ def entries(root: Path) -> list[QueryPlan]:
     return [kept.content for kept in PLANS.listing(root).latest()]
 
 
-def same(root: Path, plan: QueryPlan, revision: str) -> QueryPlan | None:
-    """Return a stored successful plan of the same question and index state, and note its use.
+def same(root: Path, plan: QueryPlan, more: int = 1) -> QueryPlan | None:
+    """Return a stored plan of the same question and index state, and note its use.
 
-    If the revision is empty, the state of the index is unknown, and there is no such plan.
+    It succeeded, or made as many queries as are wanted, none of which failed. If the revision is
+    empty, the state of the index is unknown, and there is no such plan.
     """
-    wanted = plan.asked or key_of(plan)
-    for found in entries(root) if revision else ():
-        is_same = found.revision == revision and (found.asked or key_of(found)) == wanted
-        if is_same and outcome.status(found) == "success":
+    wanted = (plan.revision, plan.asked or key_of(plan))
+    for found in entries(root) if plan.revision else ():
+        is_done = outcome.status(found) == "success" or (
+            len(found.iterations) >= more
+            and found.stop not in {"timeout", "stopped"}
+            and not any(each.error or _is_degraded(each, plan) for each in found.iterations)
+        )
+        if is_done and (found.revision, found.asked or key_of(found)) == wanted:
             PLANS.note_use(root, f"{found.id}.json")
             return found
     return None
+
+
+def _is_degraded(iteration: Iteration, plan: QueryPlan) -> bool:
+    """Return whether words alone found the results, although the index has vectors.
+
+    The revision of a plan names the engine of the vectors after a space.
+    """
+    return bool(iteration.degraded) and " " in plan.revision
 
 
 def results_of(root: Path, plan: QueryPlan, query: str) -> tuple[Result, ...]:
@@ -96,9 +117,7 @@ def results_of(root: Path, plan: QueryPlan, query: str) -> tuple[Result, ...]:
         each = next((each for each in found.iterations if each.query == query), None)
         if known != wanted or each is None:
             continue
-        # By words alone, although the index has vectors, whose engine the revision names.
-        is_degraded = each.degraded and " " in plan.revision
-        if not is_degraded and all(one.text for one in each.results):
+        if not _is_degraded(each, plan) and all(one.text for one in each.results):
             PLANS.note_use(root, f"{found.id}.json")
             return each.results
     return ()

@@ -30,7 +30,7 @@ def test_edited_index_does_not_protect_a_plan(tmp_path: Path) -> None:
     document = json.loads(index.read_text("utf-8"))
     document[f"{first.id}.json"] |= {"used": "2999-01-01T00:00:00+00:00", "stopReason": "stopped"}
     index.write_text(json.dumps(document), "utf-8")
-    assert keeping.same(tmp_path, first, "R1") == first
+    assert keeping.same(tmp_path, first) == first
     (tmp_path / place.CONFIG).write_text('{"limits": {"plans": 1}}', "utf-8")
     keeping.save(tmp_path, other)
     assert [entry.id for entry in keeping.entries(tmp_path)] == [other.id]

@@ -137,7 +137,7 @@ def test_known_plan_is_returned_although_its_use_cannot_be_stored(tmp_path: Path
     folder = tmp_path / place.PLANS
     folder.chmod(0o555)
     with on(Faulty(1, "fails for good").disk), without_root():
-        assert keeping.same(tmp_path, FIRST, "A1") == FIRST
+        assert keeping.same(tmp_path, FIRST) == FIRST
     folder.chmod(0o755)
 
 

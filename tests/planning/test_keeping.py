@@ -148,7 +148,7 @@ def test_missing_plan_is_not_found_and_nothing_is_created(tmp_path: Path) -> Non
     with pytest.raises(NotFoundError, match="There is no plan"):
         keeping.load(root, str(uuid.uuid4()))
     assert keeping.entries(root) == []
-    assert keeping.same(root, plan(), "A1") is None
+    assert keeping.same(root, plan()) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -256,13 +256,13 @@ def test_missing_or_damaged_index_is_rebuilt(tmp_path: Path, content: str | None
 
 @pytest.mark.covers("rule.plans.index")
 def test_edited_index_changes_nothing(tmp_path: Path) -> None:
-    stored = plan(score=0.1)
+    stored = plan(score=0.1, stop="stopped")
     path = keeping.save(tmp_path, stored)
     index = tmp_path / place.PLANS / place.INDEX
     document = json.loads(index.read_bytes())
     document[path.name] |= {"status": "success", "confidence": 1.0, "goal": 7}
     index.write_text(json.dumps(document), encoding="utf-8")
-    assert keeping.same(tmp_path, stored, "A1") is None
+    assert keeping.same(tmp_path, stored) is None
     assert keeping.entries(tmp_path) == [stored]
 
 
@@ -282,10 +282,10 @@ def test_same_question_for_the_same_index_is_reused(tmp_path: Path) -> None:
     stored = plan()
     keeping.save(tmp_path, stored)
     again = replace(plan(), goal="  How  does login work? ", iterations=(), final=())
-    assert keeping.same(tmp_path, again, "A1") == stored
-    assert keeping.same(tmp_path, again, "A1") == stored
+    assert keeping.same(tmp_path, again) == stored
+    assert keeping.same(tmp_path, again) == stored
     keeping.save(tmp_path, plan("another goal"))
-    assert keeping.same(tmp_path, again, "A1") == stored
+    assert keeping.same(tmp_path, again) == stored
     assert keeping.entries(tmp_path)[0].id == stored.id  # used last
 
 
@@ -307,12 +307,28 @@ def test_different_question_or_index_is_not_reused(
     tmp_path: Path, asked: dict[str, Any], revision: str
 ) -> None:
     keeping.save(tmp_path, plan())
-    assert keeping.same(tmp_path, plan(**asked), revision) is None
+    assert keeping.same(tmp_path, plan(**{"revision": revision, **asked})) is None
 
 
-def test_partial_plan_is_not_reused(tmp_path: Path) -> None:
-    keeping.save(tmp_path, plan(score=0.5))
-    assert keeping.same(tmp_path, plan(), "A1") is None
+def test_partial_plan_is_reused_unless_more_queries_are_wanted(tmp_path: Path) -> None:
+    stored = plan(score=0.5, stop="iterations")
+    keeping.save(tmp_path, stored)
+    assert keeping.same(tmp_path, plan()) == stored
+    assert keeping.same(tmp_path, plan(), more=2) is None
+
+
+@pytest.mark.parametrize(
+    "unfinished",
+    [
+        {"stop": "stopped"},
+        {"stop": "timeout"},
+        {"iterations": (iteration(score=0.5, error="took longer than 30 s"),)},
+        {"iterations": (iteration(score=0.5, degraded=("embedding: off",)),)},
+    ],
+)
+def test_plan_that_may_find_more_is_not_reused(tmp_path: Path, unfinished: dict[str, Any]) -> None:
+    keeping.save(tmp_path, plan(score=0.5, revision="A1 engine", **unfinished))
+    assert keeping.same(tmp_path, plan(revision="A1 engine")) is None
 
 
 def test_plan_with_results_at_its_timeout_is_partial(tmp_path: Path) -> None:
@@ -338,7 +354,7 @@ def test_least_recently_used_plan_is_evicted(tmp_path: Path) -> None:
     first, second, third = plan("one"), plan("two"), plan("three")
     keeping.save(root, first)
     keeping.save(root, second)
-    assert keeping.same(root, plan("one"), "A1") == first
+    assert keeping.same(root, plan("one")) == first
     keeping.save(root, third)
     assert {entry.goal for entry in keeping.entries(root)} == {"one", "three"}
     index = json.loads((root / place.PLANS / place.INDEX).read_bytes())

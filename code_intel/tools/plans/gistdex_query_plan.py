@@ -102,6 +102,7 @@ async def gistdex_query_plan(
         end = began + (timeoutSeconds or usual.timeoutSeconds)
         keeps = saveIntermediateResults
         store = PlanStore(context, root, usual.saveIntermediateResults if keeps is None else keeps)
+        more = maxIterations or max(usual.maxIterations, len(initialQueries))
         index, other = (provider, db) if provider or db or not before else earlier_source(before)
         async with source_of(context, session, index, other) as source:
             same = before is None or source.revision == before.revision
@@ -109,7 +110,7 @@ async def gistdex_query_plan(
             kept = None
             if before is None:
                 plan = replace(plan, asked=keeping.key_of(plan))
-                kept = await store.same(plan, source)
+                kept = await store.same(plan, source, more)
             else:
                 if (index, other) == earlier_source(before):
                     plan = await store.held(plan, source)
@@ -118,7 +119,7 @@ async def gistdex_query_plan(
                 plan = await loop.run(
                     plan,
                     store.cached(source, plan),
-                    more=maxIterations or max(usual.maxIterations, len(initialQueries)),
+                    more=more,
                     seconds=end - anyio.current_time(),
                     report=context.report,
                     keep=store.keep,

@@ -39,14 +39,16 @@ class PlanStore:
     intermediate: bool = True
     warnings: list[str] = field(default_factory=list)
 
-    async def same(self, plan: QueryPlan, source: PlanSource) -> tuple[QueryPlan, str] | None:
-        """Return the saved successful plan of equal arguments and index state, with its file.
+    async def same(
+        self, plan: QueryPlan, source: PlanSource, more: int
+    ) -> tuple[QueryPlan, str] | None:
+        """Return the saved plan of equal arguments and index state, with its file.
 
         Return None if there is none, or if the index lacks some of its results, because the plan's
         file may have been edited. Its times are those of the lookup.
         """
         began = anyio.current_time()
-        look = run_read(keeping.same, self.root, plan, plan.revision)
+        look = run_read(keeping.same, self.root, plan, more)
         found = await self._tried("looked up", look)
         if found is None or await self.held(found, source) != found:
             return None

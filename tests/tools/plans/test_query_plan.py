@@ -125,8 +125,9 @@ async def test_goal_is_searched_evaluated_and_saved(shop: Path) -> None:
     assert (metrics["coverage"], metrics["recall"]) == (1, 1)
     assert 0 < metrics["precision"] <= 1
     assert answer["metadata"]["totalTime"] >= first["time"] > 0
+    shown_confidence = f"{hundredths(first['confidence']):.2f}"
     assert answer["message"].startswith(
-        f"Query plan success after 1 iteration with confidence {hundredths(first['confidence']):.2f}"
+        f"Query plan success after 1 iteration with confidence {shown_confidence}"
     )
     page = shop / answer["structuredKnowledgePath"]
     assert CART in page.read_text("utf-8")
