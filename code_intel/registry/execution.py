@@ -21,13 +21,7 @@ from code_intel.foundation.text import counted
 from code_intel.registry import prompts, runners
 from code_intel.registry.options import GivenOptions, OptionRequest, check_identifiers, checked
 from code_intel.registry.place import PROMPTS, mentioned, prompts_of, roots
-from code_intel.registry.program import (
-    MAX_OUTPUT_BYTES,
-    MAX_STDERR_BYTES,
-    ProgramOutput,
-    Report,
-    run,
-)
+from code_intel.registry.program import MAX_OUTPUT_BYTES, ProgramOutput, Report, run
 from code_intel.registry.records import Command
 from code_intel.registry.runners import DENO, Runner
 from code_intel.registry.sources import filling
@@ -200,7 +194,7 @@ def _executed(
                 command, runner.name, f"{runner.name} {why}.", said=said, hint=hint, **details
             )
     prompt = codecs.getincrementaldecoder("utf-8")("replace").decode(
-        bytes(heard.stdout[:MAX_OUTPUT_BYTES]), final=not heard.cut
+        heard.stdout[:MAX_OUTPUT_BYTES], final=not heard.cut
     )
     notes = []
     if heard.cut:
@@ -212,12 +206,10 @@ def _executed(
 
 def _trouble(settings: Settings, heard: ProgramOutput) -> tuple[str, dict[str, int], str | None]:
     """Return the problem, its details and a remedy; the problem is empty after a success."""
-    code = heard.code
-    if heard.late:
+    code = heard.end.code
+    if heard.end.timed_out or code is None:
         seconds = settings.command_timeout
         return f"did not end within {counted(seconds, 'second')}", {"timeout": seconds}, SLOW_HINT
-    if heard.flooded or code is None:
-        return f"wrote more than {MAX_STDERR_BYTES >> 20} MiB to stderr and was stopped", {}, None
     if code < 0:
         names = {each.value: each.name for each in signal.Signals}
         return f"was killed by {names.get(-code, f'signal {-code}')}", {"signal": -code}, None

@@ -1,21 +1,19 @@
-"""Run a program that may be slow, verbose or broken.
+"""Run the program of a command, and read its output up to a limit.
 
 It gets an argument vector without a shell, its own process group, an environment without secrets
-and a deadline. Its output is read up to a limit. It and its children end with the call
-(docs/decisions/0046).
+and a deadline. It and its children end with the call (docs/decisions/0046).
 """
 
-import subprocess
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
-from anyio.abc import ByteReceiveStream, Process
+from anyio.abc import Process
 
 from code_intel.foundation import processes
+from code_intel.foundation.processes import RunEnd
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 
@@ -23,12 +21,6 @@ MAX_OUTPUT_BYTES = 256 * 1024
 """Bytes of stdout that are shown; what is beyond is not read."""
 MAX_MESSAGE_BYTES = 4096
 """Bytes of stderr that are shown: its end."""
-MAX_END_BYTES = 4 * MAX_MESSAGE_BYTES
-"""Bytes of stderr that are kept: secrets are masked before it is cut."""
-MAX_STDERR_BYTES = 4 << 20
-"""Bytes of stderr after which a program is ended."""
-DRAIN_SECONDS = 0.3
-"""Seconds to read on when a program has ended and what it started holds its outputs open."""
 POLL_SECONDS = 0.05
 """Seconds between checks whether a program has ended; some Pythons do not report it."""
 REPORT_SECONDS = 5.0
@@ -37,70 +29,21 @@ REPORT_SECONDS = 5.0
 Report = Callable[[float, float | None, str], Awaitable[None]]
 
 
-@dataclass
-class ProgramOutput:
-    """What was read of a run.
+class ProgramOutput(NamedTuple):
+    """What was read of stdout, at most one byte more than is shown, and how the program ended."""
 
-    Attributes:
-        stdout: One byte more than is shown, at the most.
-        stderr: Its end.
-        stderr_size: Bytes of all of it.
-        code: As the system says it; None where it did not end by itself.
-        late: Whether it took too long.
-        drained: Set when all outputs are closed.
-    """
-
-    stdout: bytearray = field(default_factory=bytearray)
-    stderr: bytearray = field(default_factory=bytearray)
-    stderr_size: int = 0
-    code: int | None = None
-    late: bool = False
-    drained: anyio.Event = field(default_factory=anyio.Event)
+    stdout: bytes
+    end: RunEnd
 
     @property
     def cut(self) -> bool:
         """Whether there was more on stdout than is shown."""
         return len(self.stdout) > MAX_OUTPUT_BYTES
 
-    @property
-    def flooded(self) -> bool:
-        """Whether stderr exceeded its limit."""
-        return self.stderr_size > MAX_STDERR_BYTES
-
-    def take(self, part: bytes) -> None:
-        """Keep a part of stdout."""
-        self.stdout += part[: MAX_OUTPUT_BYTES + 1 - len(self.stdout)]
-
-    def take_error(self, part: bytes) -> None:
-        """Keep a part of stderr."""
-        self.stderr_size += len(part)
-        self.stderr += part
-        del self.stderr[:-MAX_END_BYTES]
-
     def message(self) -> str:
         """Return the end of stderr for display: masked, visible, at most `MAX_MESSAGE_BYTES`."""
-        said = visible(masked(self.stderr.decode("utf-8", "replace")), keep="\n\t").strip()
+        said = visible(masked(self.end.stderr), keep="\n\t").strip()
         return said.encode()[-MAX_MESSAGE_BYTES:].decode("utf-8", "ignore")
-
-    async def read(self, process: Process, enough: Callable[[], None]) -> None:
-        """Read both outputs to their end; call `enough` where no more is wanted."""
-        outputs = ((process.stdout, self.take), (process.stderr, self.take_error))
-        async with anyio.create_task_group() as group:
-            for stream, take in outputs:
-                group.start_soon(self._read, stream, take, enough)
-        self.drained.set()
-
-    async def _read(
-        self,
-        stream: ByteReceiveStream | None,
-        take: Callable[[bytes], None],
-        enough: Callable[[], None],
-    ) -> None:
-        assert stream is not None  # noqa: S101 - started with a pipe
-        async for part in stream:
-            take(part)
-            if self.cut or self.flooded:
-                enough()
 
 
 async def run(
@@ -120,44 +63,32 @@ async def run(
     Raises:
         OSError: It cannot be started.
     """
-    process = await processes.start(
-        command,
-        folder,
-        environment=environment,
-        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-        guarded=True,
+    stdout, closed = bytearray(), anyio.Event()
+
+    async def read_stdout(process: Process, enough: Callable[[], None]) -> None:
+        assert process.stdout is not None  # noqa: S101 - started with a pipe
+        async for part in process.stdout:
+            stdout.extend(part[: MAX_OUTPUT_BYTES + 1 - len(stdout)])
+            if len(stdout) > MAX_OUTPUT_BYTES:
+                enough()
+        closed.set()
+
+    async def read(process: Process) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(read_stdout, process, group.cancel_scope.cancel)
+            if report is not None:
+                group.start_soon(_tell, report, Path(command[0]).name, seconds, every)
+            while process.returncode is None:
+                with anyio.move_on_after(POLL_SECONDS):
+                    await process.wait()
+            with anyio.move_on_after(processes.DRAIN_S):
+                await closed.wait()
+            group.cancel_scope.cancel()
+
+    end = await processes.run(
+        command, folder, read, seconds, environment=environment, stdin=stdin, guarded=True
     )
-    heard = ProgramOutput()
-    with anyio.move_on_after(seconds) as scope:
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(heard.read, process, group.cancel_scope.cancel)
-                group.start_soon(_feed, process, stdin or "")
-                if report is not None:
-                    group.start_soon(_tell, report, Path(command[0]).name, seconds, every)
-                await _ended(process, heard)
-                group.cancel_scope.cancel()
-        finally:
-            await processes.end(process)
-    heard.late = scope.cancelled_caught
-    return heard
-
-
-async def _ended(process: Process, heard: ProgramOutput) -> None:
-    """Wait until the program has ended, and a moment for what it wrote last."""
-    while process.returncode is None:
-        with anyio.move_on_after(POLL_SECONDS):
-            await process.wait()
-    heard.code = process.returncode
-    with anyio.move_on_after(DRAIN_SECONDS):
-        await heard.drained.wait()
-
-
-async def _feed(process: Process, data: str) -> None:
-    if process.stdin is not None:
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await process.stdin.send(data.encode("utf-8", "replace"))
-        await process.stdin.aclose()
+    return ProgramOutput(bytes(stdout), end)
 
 
 async def _tell(report: Report, name: str, seconds: float, every: float) -> None:

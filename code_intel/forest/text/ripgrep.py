@@ -10,20 +10,19 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import anyio
 from anyio.abc import Process
 
 from code_intel.errors import UsageError
 from code_intel.forest.text.matches import MAX_LINE, FileListing, TextMatch, TextMatches, TextQuery
 from code_intel.foundation import processes
+from code_intel.foundation.processes import RunEnd
 from code_intel.foundation.redaction import masked
 
 MAX_OUTPUT = 8 << 20
 MAX_LISTING = 32 << 20
 """Maximum bytes of file names, enough for about half a million files."""
-MAX_MESSAGE = 4096
 MAX_MASKED_CHARS = 1 << 15
 """Maximum characters of a line that are searched for secrets; far fewer are displayed."""
 MAX_SPANS = 100
@@ -93,21 +92,13 @@ async def files(
     )
 
 
-class _RunEnd(NamedTuple):
-    """How a run ended: exit code, stderr, and whether the time limit was reached."""
-
-    code: int
-    message: str
-    timed_out: bool
-
-
 async def _run_program(
     program: str,
     root: Path,
     arguments: Sequence[str],
     timeout_s: float,
     read: Callable[[Process], Awaitable[None]],
-) -> _RunEnd:
+) -> RunEnd:
     """Run the program until `read` returns, then end it.
 
     Raises:
@@ -116,20 +107,9 @@ async def _run_program(
     if not program:
         raise RipgrepFailure("was not found")
     try:
-        process = await processes.start([program, *arguments], root)
+        return await processes.run([program, *arguments], root, read, timeout_s)
     except OSError as error:
         raise RipgrepFailure(f"cannot be started: {error.strerror or error}") from error
-    message = bytearray()
-    with anyio.move_on_after(timeout_s) as scope:
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(processes.read_output, process.stderr, message, MAX_MESSAGE)
-                await read(process)
-                group.cancel_scope.cancel()
-        finally:
-            await processes.end(process)
-    text = message.decode("utf-8", "replace")
-    return _RunEnd(process.returncode or 0, text, scope.cancelled_caught)
 
 
 @dataclass
@@ -169,14 +149,14 @@ class _RunOutput:
         self.complete = True
 
 
-def _raise_failure(file_type: str, pattern: str, end: _RunEnd) -> None:
+def _raise_failure(file_type: str, pattern: str, end: RunEnd) -> None:
     """Raise the error for a failed run.
 
     Raises:
         UsageError: The pattern or the type is invalid.
         RipgrepFailure: Any other failure.
     """
-    code, reason = end.code, " ".join(end.message.split())[:300]
+    code, reason = end.code or 0, " ".join(end.stderr.split())[:300]
     if code > 0 and "file type" in reason:
         wrong, value, hint = "file_type", file_type, "Use a ripgrep type such as py, ts, go."
     elif code > 0 and ("regex" in reason or "pattern" in reason):
