@@ -89,9 +89,7 @@ Way = Callable[[Set, Query], list[Name]]
 def read(folder: Path) -> Set:
     """Read a set; a relevant command that the registry does not have is an error of the set."""
     data = (folder / "commands.json").read_bytes()
-    loaded = LoadedRegistry(
-        checking.registry(data, "climpt", folder / "commands.json"), folder.name
-    )
+    loaded = LoadedRegistry(checking.registry(data, "climpt", folder / "commands.json"))
     names = frozenset(_name(one) for one in loaded.registry.commands)
     return Set(folder.name, loaded, read_queries(folder / "queries.jsonl", names))
 

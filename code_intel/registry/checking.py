@@ -38,6 +38,11 @@ class MalformedRegistry(ValueError):  # noqa: N818 - why a file is not what it s
     """Names the place, as `tools.commands[3].c2`, and what is expected there."""
 
 
+def reason_of(error: Exception) -> str:
+    """Return why a file cannot be used."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 def _unlisted(value: object) -> object:
     """Return true or false; older registries of upstream's have a list of the one."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value

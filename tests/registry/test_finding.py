@@ -177,9 +177,9 @@ def test_empty_registry_or_no_query_finds_nothing(hashed: CommandVectors) -> Non
 
 
 def test_single_command_is_found_by_meaning(hashed: CommandVectors) -> None:
-    assert names(
-        loaded_of(SEVEN[4:5], "alone"), "merge up base branch", command_vectors=hashed
-    ) == ["merge-up"]
+    assert names(loaded_of(SEVEN[4:5]), "merge up base branch", command_vectors=hashed) == [
+        "merge-up"
+    ]
 
 
 def test_failing_model_falls_back_to_words(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_meaning_finds_three_times_as_much_as_bm25_on_heldout_queries(
         Command(one["c1"], one["c2"], one["c3"], one["description"])
         for one in registry["tools"]["commands"]
     ]
-    loaded = loaded_of(commands, "heldout")
+    loaded = loaded_of(commands)
 
     def found(meanings: CommandVectors | None, index: bm25.BM25Index | None = None) -> int:
         count = 0

@@ -180,7 +180,7 @@ def test_links_out_of_the_project_and_to_secrets_are_refused(root: Path) -> None
     assert found.commands == ()
     reasons = {note.partition(" is left out: ")[::2] for note in found.notes}
     assert (".claude/commands/env.md", "it is a link to a file that may hold secrets") in reasons
-    assert (".claude/commands/out.md", "it is a link out of the project") in reasons
+    assert (".claude/commands/out.md", "it is outside the project") in reasons
     assert len(found.notes) == 3
 
 
@@ -345,6 +345,6 @@ def test_a_changed_file_is_read_at_the_next_call_and_an_unchanged_one_is_the_sam
     file.write_text("Review it all.\n", encoding="utf-8")
     after = found.of()
     assert after.registry.commands[0].description == "Review it all."
-    assert after.digest != before.digest
+    assert after is not before
     file.unlink()
     assert found.of().registry.commands == ()
