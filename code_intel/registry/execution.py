@@ -5,7 +5,6 @@ The results are those of seed 001: a prompt, or an error with `command` and `std
 """
 
 import codecs
-import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,23 +18,18 @@ from code_intel.config import Settings
 from code_intel.errors import BusyError, ExecutionError, NotFoundError
 from code_intel.foundation.text import counted
 from code_intel.registry import prompts, runners
-from code_intel.registry.options import GivenOptions, OptionRequest, check_identifiers, checked
-from code_intel.registry.place import PROMPTS, mentioned, prompts_of, roots
+from code_intel.registry.options import GivenOptions, OptionRequest, checked
+from code_intel.registry.place import prompts_of
 from code_intel.registry.program import MAX_OUTPUT_BYTES, ProgramOutput, Report, run
+from code_intel.registry.prompts import RenderedPrompt
 from code_intel.registry.records import Command
-from code_intel.registry.runners import DENO, Runner
+from code_intel.registry.runners import DENO, PROMPTS, Runner
 from code_intel.registry.sources import filling
 
 MAX_RUNNING = 4
 """Programs that one server runs at a time; each may need a core, and Deno 100 MB."""
-_NOT_FETCHED = re.compile(
-    r"^error: (JSR package manifest for .* failed to load|Import '.*' failed|Failed loading "
-    r"|Module not found \"|"
-    r"Could not find version of )",
-    re.MULTILINE,
-)
 FETCH_HINT = (
-    "Deno could not download climpt. Set CODE_INTEL_COMMAND_RUNNER=prompts to render the "
+    "If Deno could not download climpt, set CODE_INTEL_COMMAND_RUNNER=prompts to render the "
     "registry's own prompts without network, or CODE_INTEL_CLIMPT_MODULE to a local copy."
 )
 SLOW_HINT = "Try again, or raise CODE_INTEL_COMMAND_TIMEOUT."
@@ -95,19 +89,11 @@ async def execute(
         ConfigError: A setting has an invalid value.
         ExecutionError: There is no runner or no prompt, or the program failed; details `command`,
             `stderr`, `runner`, and `exit_code`, `signal` or `timeout`.
-        UsageError: An identifier or an option is invalid; it names the field.
+        UsageError: An option is invalid; it names the field.
     """
-    if command.origin:
-        given = checked(options, command, settings.root)
-        filled = await to_thread.run_sync(filling.render, settings.root, command, given)
-        return ExecutionResult(filled.text, runners.PROMPTS, filled.truncated, filled.notes)
     runner, asked = await to_thread.run_sync(_prepared, settings, command, options)
     if not runner.program:
-        folder = prompts_of(loaded_path)
-        calls = mentioned(folder, roots(settings.root), PROMPTS)
-        made = await to_thread.run_sync(
-            prompts.render, folder, calls, command, asked, settings.root
-        )
+        made = await to_thread.run_sync(_rendered, settings, loaded_path, command, asked)
         return ExecutionResult(made.text, runner.name, made.truncated, made.notes)
     async with _turn(turns or CapacityLimiter(MAX_RUNNING), settings.command_timeout, command):
         heard = await _carried_out(settings, runner, command, asked, report)
@@ -118,27 +104,32 @@ def planned(
     settings: Settings, loaded_path: Path, command: Command, options: GivenOptions = None
 ) -> PlannedExecution:
     """Return what `execute` would do, without running it. Arguments and errors are the same."""
-    if command.origin:
-        filling.render(settings.root, command, checked(options, command, settings.root))
-        return PlannedExecution(runners.PROMPTS, prompt=command.file)
     runner, asked = _prepared(settings, command, options)
     if runner.program:
         return PlannedExecution(runner.name, tuple(runners.command_line(runner, command, asked)))
-    folder = prompts_of(loaded_path)
-    calls = mentioned(folder, roots(settings.root), PROMPTS)
-    place, _ = prompts.chosen(folder, calls, command, asked, settings.root)
-    return PlannedExecution(runner.name, prompt=f"{calls}/{place}")
+    file = _rendered(settings, loaded_path, command, asked).file
+    return PlannedExecution(runner.name, prompt=file)
 
 
 def _prepared(
     settings: Settings, command: Command, options: GivenOptions
 ) -> tuple[Runner, OptionRequest]:
-    check_identifiers(*command.key)
+    """Return the runner, which has no program for a client's prompt file, and the options."""
     asked = checked(options, command, settings.root)
+    if command.origin:
+        return Runner(PROMPTS), asked
     try:
         return runners.chosen(settings), asked
     except NotFoundError as error:
         raise _failed(command, settings.command_runner, error.message, hint=error.hint) from None
+
+
+def _rendered(
+    settings: Settings, loaded_path: Path, command: Command, asked: OptionRequest
+) -> RenderedPrompt:
+    if command.origin:
+        return filling.render(settings.root, command, asked)
+    return prompts.render(prompts_of(loaded_path), command, asked, settings.root)
 
 
 @asynccontextmanager
@@ -184,15 +175,10 @@ def _executed(
     settings: Settings, runner: Runner, command: Command, heard: ProgramOutput
 ) -> ExecutionResult:
     """Return the prompt; raise ExecutionError if the program failed or printed none."""
-    if not heard.cut:
-        why, details, hint = _trouble(settings, heard)
-        if why:
-            said = heard.message()
-            if runner.name == DENO and _NOT_FETCHED.search(said):
-                hint = FETCH_HINT
-            raise _failed(
-                command, runner.name, f"{runner.name} {why}.", said=said, hint=hint, **details
-            )
+    why, details, hint = _trouble(settings, runner, heard)
+    if why and not heard.cut:
+        why = f"{runner.name} {why}."
+        raise _failed(command, runner.name, why, said=heard.message(), hint=hint, **details)
     prompt = codecs.getincrementaldecoder("utf-8")("replace").decode(
         heard.stdout[:MAX_OUTPUT_BYTES], final=not heard.cut
     )
@@ -204,7 +190,9 @@ def _executed(
     return ExecutionResult(prompt, runner.name, heard.cut, tuple(notes))
 
 
-def _trouble(settings: Settings, heard: ProgramOutput) -> tuple[str, dict[str, int], str | None]:
+def _trouble(
+    settings: Settings, runner: Runner, heard: ProgramOutput
+) -> tuple[str, dict[str, int], str | None]:
     """Return the problem, its details and a remedy; the problem is empty after a success."""
     code = heard.end.code
     if heard.end.timed_out or code is None:
@@ -213,10 +201,11 @@ def _trouble(settings: Settings, heard: ProgramOutput) -> tuple[str, dict[str, i
     if code < 0:
         names = {each.value: each.name for each in signal.Signals}
         return f"was killed by {names.get(-code, f'signal {-code}')}", {"signal": -code}, None
+    hint = FETCH_HINT if runner.name == DENO else None
     if code:
-        return f"ended with exit code {code}", {"exit_code": code}, None
+        return f"ended with exit code {code}", {"exit_code": code}, hint
     if not heard.stdout.strip():
-        return "printed no prompt", {"exit_code": 0}, None
+        return "printed no prompt", {"exit_code": 0}, hint
     return "", {}, None
 
 

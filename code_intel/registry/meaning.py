@@ -85,11 +85,11 @@ class _Job:
             missing = min(self.missing or 0, commands)
             return None, PENDING.format(missing, commands) if missing else LOADING
         error = self.vectors.exception()
-        if error is None:
-            return self.vectors.result(), ""
-        known = isinstance(error, CodeIntelError)
-        reason = error.message if known else f"An unexpected {type(error).__name__} occurred."
-        return None, f"embedding: {reason}"
+        if isinstance(error, CodeIntelError):
+            return None, f"embedding: {error.message}"
+        if error is not None:
+            return None, f"embedding: An unexpected {type(error).__name__} occurred."
+        return self.vectors.result(), ""
 
 
 class CommandVectors:

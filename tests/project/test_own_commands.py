@@ -186,7 +186,7 @@ def test_every_prompt_renders_completely(command: Command) -> None:
         given |= {"destination": "docs/decisions/9999-a-test.md"} if says.destination else {}
         given |= {f"uv-{name}": "search_map" for row in front.get("uv", []) for name in row}
         asked = options.checked(given, command, ROOT)
-        made = prompts.render(place.prompts_of(CLIMPT / "registry.json"), "p", command, asked, ROOT)
+        made = prompts.render(place.prompts_of(CLIMPT / "registry.json"), command, asked, ROOT)
         assert made.text.startswith(f"# {front['title']}\n")
         assert len(made.text) > len(body) / 2
         assert not made.truncated

@@ -18,7 +18,7 @@ SHOWN = ".agent/climpt/prompts"
 
 
 def rendered(root: Path, options: Any = None, command: Command = GROUP) -> RenderedPrompt:
-    return render(root / SHOWN, SHOWN, command, checked(options, command, root), root)
+    return render(root / SHOWN, command, checked(options, command, root), root)
 
 
 def test_variables_are_replaced_and_front_matter_is_removed(root: Path) -> None:
@@ -29,7 +29,8 @@ def test_variables_are_replaced_and_front_matter_is_removed(root: Path) -> None:
         "uv-style": "terse",
     }
     assert rendered(root, options) == RenderedPrompt(
-        "# Group the changes\n\nAbout: three files\nFile: docs/todo.md\nTo: out\nStyle: terse\n"
+        "# Group the changes\n\nAbout: three files\nFile: docs/todo.md\nTo: out\nStyle: terse\n",
+        f"{SHOWN}/climpt-git/group-commit/unstaged-changes/f_default.md",
     )
 
 
@@ -98,7 +99,8 @@ def test_fallback_prompt_is_noted(root: Path) -> None:
         f"{folder}/f_default_strict.md does not exist; {folder}/f_default.md was used."
     )
     write_prompt(root, "strict\n", "f_default_strict.md")
-    assert rendered(root, {"adaptation": "strict"}) == RenderedPrompt("strict\n")
+    done = rendered(root, {"adaptation": "strict"})
+    assert done == RenderedPrompt("strict\n", f"{SHOWN}/{folder}/f_default_strict.md")
 
 
 def test_requested_edition_has_no_fallback(root: Path) -> None:
@@ -110,7 +112,7 @@ def test_requested_edition_has_no_fallback(root: Path) -> None:
     assert error["command"] == "climpt-git group-commit unstaged-changes"
     assert error["stderr"] == f"There is no prompt: {where}."
     assert error["runner"] == "prompts"
-    assert error["hint"].startswith("Create that file, or let climpt execute commands")
+    assert error["hint"].startswith("Write that file, or let climpt execute commands")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,8 @@ def test_requested_edition_has_no_fallback(root: Path) -> None:
 )
 def test_front_matter_is_removed_without_parsing(root: Path, text: str, body: str) -> None:
     write_prompt(root, text, command=BARE)
-    assert rendered(root, command=BARE) == RenderedPrompt(body)
+    done = rendered(root, command=BARE)
+    assert (done.text, done.notes) == (body, ())
 
 
 def test_invalid_utf8_in_a_prompt_is_replaced_and_noted(root: Path) -> None:

@@ -20,7 +20,7 @@ from code_intel.registry.checking import (
     MalformedRegistry,
     reason_of,
 )
-from code_intel.registry.prompts import MAX_PROMPT_BYTES
+from code_intel.registry.prompts import MAX_PROMPT_BYTES, name_of
 from code_intel.registry.records import MAX_NAME_CHARS, Command, CommandOptions
 from code_intel.registry.sources import formats
 from code_intel.registry.sources.formats import SOURCES, PromptFile, Source
@@ -93,7 +93,7 @@ def _command(root: Path, source: Source, path: Path) -> Command:
         raise MalformedRegistry("it has no prompt")
     about = {
         f"uv-{name}": "all arguments" if name in formats.WHOLE else f"the argument {name}"
-        for name in map(formats.name_of, source.found(prompt))
+        for name in map(name_of, source.found(prompt))
         if name and not _INVALID.search(name)
     }
     return Command(
