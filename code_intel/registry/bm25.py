@@ -1,7 +1,6 @@
 """Rank the commands of a registry by BM25 (seed 000).
 
-The weight of a term in a command depends only on the registry, so it is computed once. A search
-adds the rows of the query's terms; a repeated term counts repeatedly, as in the formula.
+A search adds the weights of the query's terms; a repeated term counts repeatedly.
 """
 
 import math
@@ -33,27 +32,22 @@ class BM25Index:
 
     Attributes:
         commands: The searchable commands; positions refer to them.
+        terms: Returns a query's terms, repeats kept.
     """
 
     def __init__(
         self, commands: Sequence[Command], tokenize: Callable[[str], list[str]] = tokens
     ) -> None:
-        import numpy as np
-
         self.commands = tuple(first_of_each(commands))
-        self._tokenize = tokenize
+        self.terms = tokenize
         counts = [Counter(tokenize(searched(command))) for command in self.commands]
-        lengths = np.array([counted.total() for counted in counts], dtype=float)
-        rows: dict[str, list[tuple[int, int]]] = {}
-        for position, counted in enumerate(counts):
-            for term, times in counted.items():
-                rows.setdefault(term, []).append((position, times))
-        shortened = K1 * (1 - B + B * lengths / max(1.0, lengths.mean())) if counts else lengths
-        self._rows: dict[str, tuple[NDArray[np.int64], Values]] = {}
-        for term, row in rows.items():
-            positions, times = np.array(row).T
-            weights = self._idf(len(row)) * times * (K1 + 1) / (times + shortened[positions])
-            self._rows[term] = positions, weights
+        average = sum(count.total() for count in counts) / max(1, len(counts))
+        self._rows: dict[str, list[tuple[int, float]]] = {}
+        for position, count in enumerate(counts):
+            shortened = K1 * (1 - B + B * count.total() / max(1.0, average))
+            for term, times in count.items():
+                weight = times * (K1 + 1) / (times + shortened)
+                self._rows.setdefault(term, []).append((position, weight))
 
     def search(self, query: str, top_n: int | None = None) -> list[tuple[int, float]]:
         """Return (position, score) of the commands that share a term with a query, best first.
@@ -79,20 +73,14 @@ class BM25Index:
 
         scores = np.zeros(len(self.commands))
         for term in terms:
-            if term in self._rows:
-                positions, weights = self._rows[term]
-                scores[positions] += weights  # a command is once in a row
+            if row := self._rows.get(term):
+                positions, weights = zip(*row, strict=True)
+                scores[list(positions)] += self.idf(term) * np.array(weights)
         return scores
-
-    def terms(self, query: str) -> list[str]:
-        """Return a query's terms, repeats kept."""
-        return self._tokenize(query)
 
     def idf(self, term: str) -> float:
         """Return the weight of a term: above 0, and higher for rarer terms (seed 000, IDF 計算)."""
-        return self._idf(len(self._rows[term][0]) if term in self._rows else 0)
-
-    def _idf(self, having: int) -> float:
+        having = len(self._rows.get(term, ()))
         return math.log((len(self.commands) - having + 0.5) / (having + 0.5) + 1)
 
 

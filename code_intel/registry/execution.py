@@ -8,9 +8,7 @@ import codecs
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from anyio import CapacityLimiter, move_on_after, to_thread
 
@@ -21,8 +19,7 @@ from code_intel.registry import prompts, runners
 from code_intel.registry.options import GivenOptions, OptionRequest, checked
 from code_intel.registry.place import prompts_of
 from code_intel.registry.program import MAX_OUTPUT_BYTES, ProgramOutput, Report, run
-from code_intel.registry.prompts import RenderedPrompt
-from code_intel.registry.records import Command
+from code_intel.registry.records import Command, ExecutionResult
 from code_intel.registry.runners import DENO, PROMPTS, Runner
 from code_intel.registry.sources import filling
 
@@ -38,31 +35,6 @@ BUSY_HINT = (
     "each is stopped after {} (CODE_INTEL_COMMAND_TIMEOUT)."
 )
 START_HINT = "Correct CODE_INTEL_COMMAND_RUNNER, or set it to prompts."
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionResult:
-    """The result of an execution.
-
-    Attributes:
-        prompt: The command's output, unchanged.
-        runner: `climpt`, `deno`, `prompts`, or the name of the configured program.
-        truncated: Whether the end of the prompt is missing.
-        notes: Remarks, one sentence each.
-    """
-
-    prompt: str
-    runner: str
-    truncated: bool = False
-    notes: tuple[str, ...] = ()
-
-
-class PlannedExecution(NamedTuple):
-    """A planned execution: a command line to run, or a prompt to render."""
-
-    runner: str
-    argv: tuple[str, ...] = ()
-    prompt: str = ""
 
 
 async def execute(
@@ -93,8 +65,7 @@ async def execute(
     """
     runner, asked = await to_thread.run_sync(_prepared, settings, command, options)
     if not runner.program:
-        made = await to_thread.run_sync(_rendered, settings, loaded_path, command, asked)
-        return ExecutionResult(made.text, runner.name, made.truncated, made.notes)
+        return await to_thread.run_sync(_rendered, settings, loaded_path, command, asked)
     async with _turn(turns or CapacityLimiter(MAX_RUNNING), settings.command_timeout, command):
         heard = await _carried_out(settings, runner, command, asked, report)
     return _executed(settings, runner, command, heard)
@@ -102,13 +73,13 @@ async def execute(
 
 def planned(
     settings: Settings, loaded_path: Path, command: Command, options: GivenOptions = None
-) -> PlannedExecution:
+) -> ExecutionResult:
     """Return what `execute` would do, without running it. Arguments and errors are the same."""
     runner, asked = _prepared(settings, command, options)
     if runner.program:
-        return PlannedExecution(runner.name, tuple(runners.command_line(runner, command, asked)))
-    file = _rendered(settings, loaded_path, command, asked).file
-    return PlannedExecution(runner.name, prompt=file)
+        argv = runners.command_line(runner, command, asked)
+        return ExecutionResult("", runner.name, argv=tuple(argv))
+    return _rendered(settings, loaded_path, command, asked)
 
 
 def _prepared(
@@ -126,7 +97,7 @@ def _prepared(
 
 def _rendered(
     settings: Settings, loaded_path: Path, command: Command, asked: OptionRequest
-) -> RenderedPrompt:
+) -> ExecutionResult:
     if command.origin:
         return filling.render(settings.root, command, asked)
     return prompts.render(prompts_of(loaded_path), command, asked, settings.root)

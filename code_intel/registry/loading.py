@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from code_intel.errors import RegistryError
 from code_intel.registry import checking, place, reading
@@ -50,12 +50,6 @@ class LoadedRegistry:
         return reading.index(self.registry.commands)
 
 
-class _CachedFile(NamedTuple):
-    path: Path
-    data: bytes
-    value: Any
-
-
 class Registries:
     """The registries of one project, for any number of threads.
 
@@ -66,7 +60,7 @@ class Registries:
 
     def __init__(self, root: Path, home: Path | None = None) -> None:
         self._within = place.roots(root, home)
-        self._kept: dict[str, _CachedFile] = {}
+        self._kept: dict[str, tuple[Path, bytes, Any]] = {}
         self._joined: tuple[LoadedRegistry | None, ClientCommands, LoadedRegistry] | None = None
         self._lock = threading.Lock()
 
@@ -137,16 +131,16 @@ class Registries:
         try:
             _, data = place.content(path, self._within, most)
             kept = self._kept.pop(key, None)
-            if kept is None or (kept.path, kept.data) != (path, data):
-                kept = _CachedFile(path, data, made(data))
+            if kept is None or kept[:2] != (path, data):
+                kept = path, data, made(data)
         except FileNotFoundError:
             raise self._error(path, NOT_FOUND, CREATE_HINT) from None
         except (MalformedRegistry, OSError) as error:
             raise self._error(path, reason_of(error)) from None
         self._kept[key] = kept
-        while sum(len(each.data) for each in self._kept.values()) > MAX_CACHED_BYTES:
+        while sum(len(data) for _, data, _ in self._kept.values()) > MAX_CACHED_BYTES:
             del self._kept[next(iter(self._kept))]  # a config may name a hundred large ones
-        value: ResultT = kept.value
+        value: ResultT = kept[2]
         return value
 
     def _error(self, path: Path, reason: str, hint: str | None = None) -> RegistryError:

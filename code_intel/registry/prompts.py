@@ -11,14 +11,13 @@ replaced again (docs/decisions/0046).
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from code_intel.chunking import front_matter
 from code_intel.errors import ExecutionError
 from code_intel.index.safe_files import read_inside
 from code_intel.registry.options import MAX_INPUT_CHARS, OptionRequest
 from code_intel.registry.place import PROMPTS, confined, mentioned, roots
-from code_intel.registry.records import Command
+from code_intel.registry.records import Command, ExecutionResult
 
 DEFAULT_EDITION = "default"
 MAX_PROMPT_BYTES = 256 * 1024
@@ -36,15 +35,6 @@ GIVEN_BY = {
 HINT = "Write that file, or let climpt execute commands (setting command_runner)."
 
 
-class RenderedPrompt(NamedTuple):
-    """A rendered prompt, its file, notes about it, and whether its end is missing."""
-
-    text: str
-    file: str
-    notes: tuple[str, ...] = ()
-    truncated: bool = False
-
-
 def places(command: Command, asked: OptionRequest) -> tuple[str, ...]:
     """Return the possible prompt files, best first, relative to the folder of prompts.
 
@@ -58,7 +48,7 @@ def places(command: Command, asked: OptionRequest) -> tuple[str, ...]:
     return tuple(f"{command.c1}/{command.c2}/{command.c3}/{name}" for name in names)
 
 
-def render(folder: Path, command: Command, asked: OptionRequest, root: Path) -> RenderedPrompt:
+def render(folder: Path, command: Command, asked: OptionRequest, root: Path) -> ExecutionResult:
     """Return a command's prompt.
 
     Args:
@@ -87,7 +77,7 @@ def render(folder: Path, command: Command, asked: OptionRequest, root: Path) -> 
     if asked.file and "input_text" in names and "input_text" not in values:
         values["input_text"] = _text_of(root, asked.file, notes)
         unused = [name for name in unused if name != "input_text_file"]
-    rendered, whole = bounded(fill(body, marks, values))
+    prompt, whole = bounded(fill(body, marks, values))
     notes += [
         f"{{{name}}} was not replaced: pass the option {GIVEN_BY.get(name, name)}."
         for name in names
@@ -96,7 +86,9 @@ def render(folder: Path, command: Command, asked: OptionRequest, root: Path) -> 
     notes += [f"The prompt does not use {GIVEN_BY.get(name, name)}." for name in unused]
     if not whole:
         notes.append(f"It is longer than {MAX_PROMPT_BYTES >> 10} KiB. Its end is missing.")
-    return RenderedPrompt(rendered, f"{shown}/{place}", tuple(notes[:MAX_PROMPT_NOTES]), not whole)
+    return ExecutionResult(
+        prompt, PROMPTS, not whole, tuple(notes[:MAX_PROMPT_NOTES]), f"{shown}/{place}"
+    )
 
 
 def _chosen(

@@ -108,12 +108,28 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RRFResult:
+class RRFResult(SearchResult):
     """A command found by several queries; `ranks` has its places, from 1, or -1 (seed 000)."""
 
-    c1: str
-    c2: str
-    c3: str
-    description: str
-    score: float
     ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionResult:
+    """The result of an execution, or what it would run.
+
+    Attributes:
+        prompt: The command's prompt, unchanged.
+        runner: `climpt`, `deno`, `prompts`, or the name of the configured program.
+        truncated: Whether the end of the prompt is missing.
+        notes: Remarks, one sentence each.
+        file: The prompt file, if no program runs.
+        argv: The command line, if the program has not been run.
+    """
+
+    prompt: str
+    runner: str
+    truncated: bool = False
+    notes: tuple[str, ...] = ()
+    file: str = ""
+    argv: tuple[str, ...] = ()

@@ -30,9 +30,8 @@ def fused(
     for number, ranking in enumerate(rankings):
         for place, thing in enumerate(dict.fromkeys(ranking), start=1):
             places.setdefault(thing, [NOT_FOUND] * len(rankings))[number] = place
-    scored = [(thing, _worth(ranks, k), tuple(ranks)) for thing, ranks in places.items()]
+    scored = [
+        (thing, sum(1 / (k + place) for place in ranks if place != NOT_FOUND), tuple(ranks))
+        for thing, ranks in places.items()
+    ]
     return sorted(scored, key=lambda row: -row[1])
-
-
-def _worth(ranks: Sequence[int], k: int) -> float:
-    return sum(1 / (k + place) for place in ranks if place != NOT_FOUND)

@@ -187,11 +187,11 @@ def test_every_prompt_renders_completely(command: Command) -> None:
         given |= {f"uv-{name}": "search_map" for row in front.get("uv", []) for name in row}
         asked = options.checked(given, command, ROOT)
         made = prompts.render(place.prompts_of(CLIMPT / "registry.json"), command, asked, ROOT)
-        assert made.text.startswith(f"# {front['title']}\n")
-        assert len(made.text) > len(body) / 2
+        assert made.prompt.startswith(f"# {front['title']}\n")
+        assert len(made.prompt) > len(body) / 2
         assert not made.truncated
         assert made.notes == ()
-        assert VARIABLE.findall(made.text) == []
+        assert VARIABLE.findall(made.prompt) == []
 
 
 @pytest.mark.parametrize("c1", sorted({command.c1 for command in _commands()}))

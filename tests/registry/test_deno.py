@@ -10,8 +10,8 @@ import pytest
 
 from code_intel.config import Settings, load_settings
 from code_intel.errors import ExecutionError
-from code_intel.registry.execution import ExecutionResult, execute
-from code_intel.registry.records import Command
+from code_intel.registry.execution import execute
+from code_intel.registry.records import Command, ExecutionResult
 from left_behind import none_left
 from registry.execution_projects import GROUP, PROMPT, registry_of, write_prompt
 

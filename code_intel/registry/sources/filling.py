@@ -12,15 +12,9 @@ from pathlib import Path
 from code_intel.foundation.text import counted
 from code_intel.registry.checking import reason_of
 from code_intel.registry.options import OptionRequest
-from code_intel.registry.prompts import (
-    MAX_PROMPT_NOTES,
-    RenderedPrompt,
-    bounded,
-    failed,
-    fill,
-    name_of,
-)
-from code_intel.registry.records import Command
+from code_intel.registry.place import PROMPTS
+from code_intel.registry.prompts import MAX_PROMPT_NOTES, bounded, failed, fill, name_of
+from code_intel.registry.records import Command, ExecutionResult
 from code_intel.registry.sources.discovery import UNUSABLE, parsed
 from code_intel.registry.sources.formats import SKILLS, SOURCES, WHOLE
 
@@ -30,7 +24,7 @@ APPENDED = "\n\nARGUMENTS: {}"
 """The end of a prompt that has no place for its arguments, as clients write it."""
 
 
-def render(root: Path, command: Command, asked: OptionRequest) -> RenderedPrompt:
+def render(root: Path, command: Command, asked: OptionRequest) -> ExecutionResult:
     """Return the prompt of a client's file; raise ExecutionError if it cannot be read any more."""
     source, folder = SOURCES[command.origin], command.file.rpartition("/")[0]
     try:
@@ -53,7 +47,7 @@ def render(root: Path, command: Command, asked: OptionRequest) -> RenderedPrompt
     text, is_complete = bounded((head, *fill(prompt.body, marks, values), end))
     missing = (f"{name} has no value: pass uv-{name}." for name in names if name not in values)
     notes = (*_left(marks), *missing)
-    return RenderedPrompt(text, command.file, notes[:MAX_PROMPT_NOTES], not is_complete)
+    return ExecutionResult(text, PROMPTS, not is_complete, notes[:MAX_PROMPT_NOTES], command.file)
 
 
 def _left(found: Sequence[re.Match[str]]) -> Iterator[str]:

@@ -9,9 +9,8 @@ from pydantic import Field
 from code_intel.errors import CodeIntelError
 from code_intel.foundation.redaction import masked
 from code_intel.registry import execution
-from code_intel.registry.execution import ExecutionResult
 from code_intel.registry.loading import LoadedRegistry
-from code_intel.registry.records import DEFAULT_AGENT, Command
+from code_intel.registry.records import DEFAULT_AGENT, Command, ExecutionResult
 from code_intel.session import steps
 from code_intel.session.state import Session
 from code_intel.tools.commands.command_describe import Action, Domain, Target, commands_of
