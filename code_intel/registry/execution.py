@@ -4,7 +4,6 @@ The results are those of seed 001: a prompt, or an error with `command` and `std
 (docs/decisions/0046).
 """
 
-import codecs
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,12 +12,13 @@ from pathlib import Path
 from anyio import CapacityLimiter, move_on_after, to_thread
 
 from code_intel.config import Settings
-from code_intel.errors import BusyError, ExecutionError, NotFoundError
+from code_intel.errors import BusyError, NotFoundError
 from code_intel.foundation.text import counted
 from code_intel.registry import prompts, runners
 from code_intel.registry.options import GivenOptions, OptionRequest, checked
 from code_intel.registry.place import prompts_of
-from code_intel.registry.program import MAX_OUTPUT_BYTES, ProgramOutput, Report, run
+from code_intel.registry.program import MAX_OUTPUT_BYTES, ProgramOutput, run
+from code_intel.registry.prompts import failed
 from code_intel.registry.records import Command, ExecutionResult
 from code_intel.registry.runners import DENO, PROMPTS, Runner
 from code_intel.registry.sources import filling
@@ -43,7 +43,6 @@ async def execute(
     command: Command,
     options: GivenOptions = None,
     *,
-    report: Report | None = None,
     turns: CapacityLimiter | None = None,
 ) -> ExecutionResult:
     """Execute a command and return its prompt.
@@ -53,7 +52,6 @@ async def execute(
         loaded_path: The registry of the command; its prompts are beside it.
         command: The first command of its name.
         options: A mapping, or upstream's list; see `options.checked`.
-        report: Called with the elapsed and the allowed seconds.
         turns: Limits the programs that run at a time; None: no limit.
 
     Raises:
@@ -67,7 +65,17 @@ async def execute(
     if not runner.program:
         return await to_thread.run_sync(_rendered, settings, loaded_path, command, asked)
     async with _turn(turns or CapacityLimiter(MAX_RUNNING), settings.command_timeout, command):
-        heard = await _carried_out(settings, runner, command, asked, report)
+        try:
+            heard = await run(
+                runners.command_line(runner, command, asked),
+                settings.root,
+                environment=runners.environment(settings),
+                stdin=asked.stdin,
+                seconds=settings.command_timeout,
+            )
+        except OSError as error:
+            why = f"{runner.name} cannot be started: {error.strerror or error}."
+            raise failed(command, why, START_HINT, runner=runner.name) from error
     return _executed(settings, runner, command, heard)
 
 
@@ -92,7 +100,8 @@ def _prepared(
     try:
         return runners.chosen(settings), asked
     except NotFoundError as error:
-        raise _failed(command, settings.command_runner, error.message, hint=error.hint) from None
+        named = settings.command_runner
+        raise failed(command, error.message, error.hint, runner=named) from None
 
 
 def _rendered(
@@ -120,28 +129,6 @@ async def _turn(turns: CapacityLimiter, seconds: int, command: Command) -> Async
         turns.release()
 
 
-async def _carried_out(
-    settings: Settings,
-    runner: Runner,
-    command: Command,
-    asked: OptionRequest,
-    report: Report | None,
-) -> ProgramOutput:
-    """Run the program; raise ExecutionError if it cannot be started."""
-    try:
-        return await run(
-            runners.command_line(runner, command, asked),
-            settings.root,
-            environment=runners.environment(settings),
-            stdin=asked.stdin,
-            seconds=settings.command_timeout,
-            report=report,
-        )
-    except OSError as error:
-        why = f"{runner.name} cannot be started: {error.strerror or error}."
-        raise _failed(command, runner.name, why, hint=START_HINT) from error
-
-
 def _executed(
     settings: Settings, runner: Runner, command: Command, heard: ProgramOutput
 ) -> ExecutionResult:
@@ -149,10 +136,9 @@ def _executed(
     why, details, hint = _trouble(settings, runner, heard)
     if why and not heard.cut:
         why = f"{runner.name} {why}."
-        raise _failed(command, runner.name, why, said=heard.message(), hint=hint, **details)
-    prompt = codecs.getincrementaldecoder("utf-8")("replace").decode(
-        heard.stdout[:MAX_OUTPUT_BYTES], final=not heard.cut
-    )
+        raise failed(command, why, hint, runner=runner.name, said=heard.message(), **details)
+    # A cut output may end inside a character.
+    prompt = heard.stdout[:MAX_OUTPUT_BYTES].decode("utf-8", "ignore" if heard.cut else "replace")
     notes = []
     if heard.cut:
         notes.append(f"It is longer than {MAX_OUTPUT_BYTES >> 10} KiB. Its end is missing.")
@@ -178,19 +164,3 @@ def _trouble(
     if not heard.stdout.strip():
         return "printed no prompt", {"exit_code": 0}, hint
     return "", {}, None
-
-
-def _failed(
-    command: Command,
-    runner: str,
-    why: str,
-    *,
-    said: str = "",
-    hint: str | None = None,
-    **details: int,
-) -> ExecutionError:
-    return ExecutionError(
-        why,
-        hint=hint,
-        details={"command": command.name, "stderr": said or why, "runner": runner, **details},
-    )

@@ -24,8 +24,6 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Values = NDArray[np.float64]
 
-MAX_FUSED_RANK = 200
-"""Places of a query that count in a fusion; the worth of later ones is negligible."""
 WORDS_ONLY = "This search used words only."
 
 
@@ -127,11 +125,11 @@ def _by_words(loaded: LoadedRegistry, query: str) -> _View:
     """Rank by words. The score is the share of a query's words that a command contains."""
     import numpy as np
 
-    index, said = loaded.reading, reading.read_query(query)
-    worth = index.scores(said.terms)
+    index, (terms, ways) = loaded.reading, reading.read_query(query)
+    worth = index.scores(terms)
     found = np.flatnonzero(worth > 0)
     shares = [
-        np.minimum(1.0, index.scores(way) / sum(map(index.idf, way))) for way in said.ways
+        np.minimum(1.0, index.scores(way) / sum(map(index.idf, way))) for way in ways
     ]  # a way has a term, and the weight of a term is above 0
     scores = np.max(shares, axis=0) if shares else np.zeros_like(worth)
     order: list[int] = found[np.argsort(-worth[found], kind="stable")].tolist()
@@ -145,22 +143,13 @@ def _together(
     import numpy as np
 
     index = loaded.index
-    order = views[0].order[:top_n]
-    places: dict[int, list[int]] = {}
-    if len(views) > 1:
-        fused = rrf.fused([view.order[:MAX_FUSED_RANK] for view in views])
-        order = [at for at, _, _ in fused][:top_n]
-    if len(order) < top_n:
-        everything = dict.fromkeys((*order, *views[0].order, *range(len(index.commands))))
-        order = list(everything)[:top_n]
-    for view in views:
-        known = {at: place for place, at in enumerate(view.order, start=1)}
-        for at in order:
-            places.setdefault(at, []).append(known.get(at, rrf.NOT_FOUND))
+    fused = {at: ranks for at, _, ranks in rrf.fused([view.order for view in views])}
+    nowhere = (rrf.NOT_FOUND,) * len(views)
+    order = [*dict.fromkeys((*fused, *range(len(index.commands))))][:top_n]
     scores = np.max([view.scores for view in views], axis=0)
     bm25 = np.max([index.scores(index.terms(query)) for query in queries], axis=0)
     falling = accumulate((float(scores[at]) for at in order), min)
     return [
-        CommandFinding(index.commands[at], value, float(bm25[at]), tuple(places[at]))
+        CommandFinding(index.commands[at], value, float(bm25[at]), fused.get(at, nowhere))
         for at, value in zip(order, falling, strict=True)
     ]

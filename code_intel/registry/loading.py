@@ -47,7 +47,7 @@ class LoadedRegistry:
     @cached_property
     def reading(self) -> BM25Index:
         """The BM25 index of its stems and their English (see `reading`)."""
-        return reading.index(self.registry.commands)
+        return BM25Index(self.registry.commands, tokenize=reading.description_terms)
 
 
 class Registries:

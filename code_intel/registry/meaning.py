@@ -7,7 +7,7 @@ without would be ranked last (docs/decisions/0087).
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,7 +33,6 @@ VECTOR_TIMEOUT_S = 1.0
 TEXTS_PER_BATCH = 64
 VECTORS_PER_BLOCK = 1_024
 """Vectors that are converted at a time; conversion needs six times their memory."""
-PROGRESS_SECONDS = 0.2
 MAX_REGISTRIES = 8
 """Registries whose vectors are in memory."""
 
@@ -67,14 +66,14 @@ class _Job:
     Attributes:
         loaded: The registry.
         identity: The identity of the engine.
-        missing: Number of texts without a vector; None until the cache has been asked.
+        missing: Number of texts without a vector, as far as they have been looked up.
         is_stopped: Whether the vectors are not needed any more.
         vectors: The result.
     """
 
     loaded: LoadedRegistry
     identity: str
-    missing: int | None = None
+    missing: int = 0
     is_stopped: bool = False
     vectors: Future[RegistryVectors] = field(default_factory=Future)
 
@@ -82,7 +81,7 @@ class _Job:
         """Return the vectors, or why there are none."""
         commands = len(self.loaded.index.commands)
         if not self.vectors.done():
-            missing = min(self.missing or 0, commands)
+            missing = min(self.missing, commands)
             return None, PENDING.format(missing, commands) if missing else LOADING
         error = self.vectors.exception()
         if isinstance(error, CodeIntelError):
@@ -112,24 +111,15 @@ class CommandVectors:
         self._threads = ThreadPoolExecutor(MAX_REGISTRIES, thread_name_prefix="embed commands")
         self._is_closed = False
 
-    def of(self, loaded: LoadedRegistry) -> tuple[RegistryVectors | None, str]:
-        """Return the vectors of a registry, or why there are none; wait for them for a time."""
+    def of(
+        self, loaded: LoadedRegistry, patience: float | None = None
+    ) -> tuple[RegistryVectors | None, str]:
+        """Return the vectors of a registry, or why there are none; wait for `patience` seconds."""
         job, reason = self._job(loaded)
         if job is None:
             return None, reason
-        wait([job.vectors], self._patience)
+        wait([job.vectors], self._patience if patience is None else patience)
         return job.outcome()
-
-    def wait_for(self, loaded: LoadedRegistry, told: Callable[[int, int], None]) -> str:
-        """Wait for the vectors of a registry; return why there are none, or an empty text.
-
-        `told` is called now and then with the number of finished texts and their total.
-        """
-        job, reason = self._job(loaded)
-        while job is not None and wait([job.vectors], PROGRESS_SECONDS).not_done:
-            total = len(loaded.index.commands) + len(everyday())
-            told(0 if job.missing is None else total - job.missing, total)
-        return reason if job is None else job.outcome()[1]
 
     def question(self, query: str) -> "Rows":
         """Return the vector of a question, shape (dimensions,), of length 1.

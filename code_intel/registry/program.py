@@ -4,8 +4,7 @@ It gets an argument vector without a shell, its own process group, an environmen
 and a deadline. It and its children end with the call (docs/decisions/0046).
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from itertools import count
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,10 +22,6 @@ MAX_MESSAGE_BYTES = 4096
 """Bytes of stderr that are shown: its end."""
 POLL_SECONDS = 0.05
 """Seconds between checks whether a program has ended; some Pythons do not report it."""
-REPORT_SECONDS = 5.0
-"""Seconds between reports of progress."""
-
-Report = Callable[[float, float | None, str], Awaitable[None]]
 
 
 class ProgramOutput(NamedTuple):
@@ -53,12 +48,8 @@ async def run(
     environment: Mapping[str, str],
     stdin: str | None,
     seconds: float,
-    report: Report | None = None,
-    every: float = REPORT_SECONDS,
 ) -> ProgramOutput:
     """Run a program until it ends, its output is too long, or the time is over; then kill it.
-
-    `report` is called every `every` seconds.
 
     Raises:
         OSError: It cannot be started.
@@ -76,8 +67,6 @@ async def run(
     async def read(process: Process) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(read_stdout, process, group.cancel_scope.cancel)
-            if report is not None:
-                group.start_soon(_tell, report, Path(command[0]).name, seconds, every)
             while process.returncode is None:
                 with anyio.move_on_after(POLL_SECONDS):
                     await process.wait()
@@ -89,9 +78,3 @@ async def run(
         command, folder, read, seconds, environment=environment, stdin=stdin, guarded=True
     )
     return ProgramOutput(bytes(stdout), end)
-
-
-async def _tell(report: Report, name: str, seconds: float, every: float) -> None:
-    for step in count(1):
-        await anyio.sleep(every)
-        await report(step * every, seconds, f"{name} is executing the command")

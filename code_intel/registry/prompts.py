@@ -170,7 +170,15 @@ def fill(text: str, marks: Iterable[re.Match[str]], values: Mapping[str, str]) -
     yield text[end:]
 
 
-def failed(command: Command, why: str, hint: str) -> ExecutionError:
-    """Return the error of a prompt that cannot be rendered."""
-    details = {"command": command.name, "stderr": why, "runner": "prompts"}
-    return ExecutionError(why, hint=hint, details=details)
+def failed(
+    command: Command,
+    why: str,
+    hint: str | None,
+    *,
+    runner: str = PROMPTS,
+    said: str = "",
+    **details: int,
+) -> ExecutionError:
+    """Return the error of an execution; `said` is the program's stderr."""
+    known = {"command": command.name, "stderr": said or why, "runner": runner, **details}
+    return ExecutionError(why, hint=hint, details=known)

@@ -299,7 +299,7 @@ def test_example_requests_find_their_command_among_the_first_three(
     meanings = CommandVectors(embedder, VectorCache(tmp_path / "cache"))
     missed = []
     try:
-        assert meanings.wait_for(loaded, lambda _done, _total: None) == ""
+        assert meanings.of(loaded, 60)[1] == ""
         for name, sentences in SENTENCES.items():
             for sentence in sentences:
                 found = find(loaded, [sentence], command_vectors=meanings)

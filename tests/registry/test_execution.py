@@ -7,7 +7,7 @@ import pytest
 
 from code_intel.errors import ExecutionError
 from code_intel.registry.execution import planned
-from code_intel.registry.program import MAX_OUTPUT_BYTES, run
+from code_intel.registry.program import MAX_OUTPUT_BYTES
 from code_intel.registry.records import Command, ExecutionResult
 from left_behind import none_left
 from left_behind import noting as program
@@ -132,25 +132,6 @@ async def test_commands_run_at_the_same_time(root: Path, tmp_path: Path) -> None
         for _ in range(4):
             group.start_soon(one)
     assert prompts == ["together\n"] * 4
-
-
-async def test_progress_is_reported_while_a_program_runs(root: Path, tmp_path: Path) -> None:
-    progress: list[tuple[float, float | None, str]] = []
-    go = anyio.Path(tmp_path / "go")
-
-    async def report(done: float, total: float | None, message: str) -> None:
-        progress.append((done, total, message))
-        if len(progress) == 2:
-            await go.write_text("", encoding="utf-8")
-
-    runner = program(tmp_path / "bin", f"until [ -e '{go}' ]; do :; done")
-    await run(
-        [str(runner)], root, environment={}, stdin=None, seconds=30, report=report, every=0.05
-    )
-    assert progress[:2] == [
-        (0.05, 30, "climpt is executing the command"),
-        (0.10, 30, "climpt is executing the command"),
-    ]
 
 
 async def test_other_agent_uses_its_own_config(root: Path, tmp_path: Path) -> None:

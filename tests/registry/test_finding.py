@@ -205,7 +205,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandVectors]:
     folder = tmp_path_factory.mktemp("real")
     embedder = LazyEmbedder(load_settings(folder, {}), corpus="forest")
     with meanings_of(embedder, folder) as meanings:
-        assert meanings.wait_for(loaded_of(EXAMPLE), lambda _done, _total: None) == ""
+        assert meanings.of(loaded_of(EXAMPLE), 60)[1] == ""
         yield meanings
 
 

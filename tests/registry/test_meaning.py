@@ -73,7 +73,7 @@ def test_a_search_that_waits_no_longer_reports_pending_vectors(tmp_path: Path) -
         assert vectors is None
         assert "300 of 300 commands" in reason
         embedder.gate.set()
-        assert meanings.wait_for(loaded, lambda _done, _total: None) == ""
+        assert meanings.of(loaded, 60)[1] == ""
         assert meanings.of(loaded)[0] is not None
         assert len(embedder.passages_of) == 300 + len(everyday())
 
@@ -96,7 +96,7 @@ def test_model_that_loads_slowly_is_the_reason(tmp_path: Path) -> None:
         while meanings.of(loaded)[1] != LOADING or not loading.begun.is_set():
             pass
         loading.gate.set()
-        assert meanings.wait_for(loaded, lambda _done, _total: None) == ""
+        assert meanings.of(loaded, 60)[1] == ""
 
 
 class SlowToAsk(Gated):
@@ -126,7 +126,7 @@ def test_changed_registry_replaces_the_one_being_embedded(tmp_path: Path) -> Non
         assert embedder.begun.wait(60)
         assert meanings.of(new)[0] is None
         embedder.gate.set()
-        assert meanings.wait_for(new, lambda _done, _total: None) == ""
+        assert meanings.of(new, 60)[1] == ""
     assert len(embedder.passages_of) <= TEXTS_PER_BATCH + 7 + len(everyday())
 
 
@@ -178,29 +178,10 @@ class Exhausted(Broken):
 def test_unexpected_error_ends_the_wait(tmp_path: Path) -> None:
     embedder, loaded = Exhausted(), loaded_of(many(1000))
     with meanings_of(embedder, tmp_path) as meanings:
-        why = meanings.wait_for(loaded, lambda *_: None)
+        why = meanings.of(loaded, 60)[1]
         assert why == "embedding: An unexpected MemoryError occurred."
         embedder.broken = False
-        assert meanings.wait_for(loaded, lambda *_: None) == ""
-
-
-def test_complete_waits_for_a_large_registry_and_reports_progress(tmp_path: Path) -> None:
-    embedder, loaded = Gated(), loaded_of(many(400))
-    progress: list[tuple[int, int]] = []
-
-    def tell(done: int, total: int) -> None:
-        progress.append((done, total))
-        embedder.gate.set()
-
-    with meanings_of(embedder, tmp_path, patience=0) as meanings:
-        assert meanings.of(loaded)[0] is None
-        assert meanings.wait_for(loaded, tell) == ""
-        assert meanings.of(loaded)[0] is not None
-        assert progress[0] == (0, 400 + len(everyday()))
-        assert progress == sorted(progress)
-        progress.clear()
-        assert meanings.wait_for(loaded, tell) == ""
-        assert progress == []
+        assert meanings.of(loaded, 60)[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -220,7 +201,7 @@ def test_complete_returns_the_reason_why_there_are_no_vectors(
         closing(VectorCache(tmp_path)) as cache,
         closing(CommandVectors(embedder, cache)) as meanings,
     ):
-        assert why in meanings.wait_for(loaded, lambda _done, _total: None)
+        assert why in meanings.of(loaded, 60)[1]
         assert meanings.of(loaded)[0] is None
 
 

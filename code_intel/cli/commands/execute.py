@@ -107,8 +107,7 @@ async def _execute(
         data: dict[str, Any] = {**command.key._asdict(), "runner": plan.runner, "dry_run": True}
         data |= {"argv": list(plan.argv)} if plan.argv else {"file": plan.file}
         return Answer(data, shlex.join(plan.argv) or plan.file)
-    settings, report = context.settings, context.report
-    result = await execution.execute(settings, path, command, options, report=report)
+    result = await execution.execute(context.settings, path, command, options)
     return Answer(data_of(command, result), result.prompt.removesuffix("\n"))
 
 

@@ -104,7 +104,6 @@ async def _executed(
         loaded.registry.path,
         command,
         options,
-        report=context.report,
         turns=context.turns,
     )
     prompt, cut = _shown(masked(done.prompt))  # mask first: a cut secret would not be recognized
