@@ -19,6 +19,8 @@ GUARD_EXIT_TIMEOUT_S = 2 * child_guard.TERMINATE_TIMEOUT_S
 """How long the guard process may take to exit."""
 MAX_STDERR_BYTES = 16 * 1024
 """Bytes of a program's stderr that are kept: its end."""
+POLL_INTERVAL_S = 0.05
+"""Interval of checks whether a program has ended; some Pythons do not report it."""
 DRAIN_S = 0.3
 """How long to read on if a program has ended and its children hold its outputs open."""
 
@@ -30,11 +32,13 @@ class RunEnd(NamedTuple):
         code: The exit code; None if the program was ended before it had one.
         stderr: The end of its stderr.
         timed_out: Whether the time limit was reached.
+        stdout: What `capture` kept.
     """
 
     code: int | None
     stderr: str
     timed_out: bool
+    stdout: bytes = b""
 
 
 class ChildGuard:
@@ -186,6 +190,47 @@ async def run(
         finally:
             await end(process)
     return RunEnd(code, stderr.decode("utf-8", "replace"), scope.cancelled_caught)
+
+
+async def capture(
+    command: Sequence[str],
+    folder: Path,
+    seconds: float,
+    max_bytes: int,
+    *,
+    environment: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    guarded: bool = False,
+) -> RunEnd:
+    """Run a program until it ends, or has written more than `max_bytes`, or the time is over.
+
+    Of stdout, `max_bytes` are kept, and one byte more if there was more. The other arguments and
+    errors are those of `run`.
+    """
+    stdout, closed = bytearray(), anyio.Event()
+
+    async def read_stdout(process: Process, enough: Callable[[], None]) -> None:
+        assert process.stdout is not None  # noqa: S101 - started with a pipe
+        async for part in process.stdout:
+            stdout.extend(part[: max_bytes + 1 - len(stdout)])
+            if len(stdout) > max_bytes:
+                enough()
+        closed.set()
+
+    async def read(process: Process) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(read_stdout, process, group.cancel_scope.cancel)
+            while process.returncode is None:
+                with anyio.move_on_after(POLL_INTERVAL_S):
+                    await process.wait()
+            with anyio.move_on_after(DRAIN_S):
+                await closed.wait()
+            group.cancel_scope.cancel()
+
+    end = await run(
+        command, folder, read, seconds, environment=environment, stdin=stdin, guarded=guarded
+    )
+    return end._replace(stdout=bytes(stdout))
 
 
 async def _feed(process: Process, data: str) -> None:

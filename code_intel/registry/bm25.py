@@ -5,7 +5,7 @@ A search adds the weights of the query's terms; a repeated term counts repeatedl
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from code_intel.registry.records import Command
@@ -38,7 +38,7 @@ class BM25Index:
     def __init__(
         self, commands: Sequence[Command], tokenize: Callable[[str], list[str]] = tokens
     ) -> None:
-        self.commands = tuple(first_of_each(commands))
+        self.commands = first_of_each(commands)
         self.terms = tokenize
         counts = [Counter(tokenize(searched(command))) for command in self.commands]
         average = sum(count.total() for count in counts) / max(1, len(counts))
@@ -49,23 +49,17 @@ class BM25Index:
                 weight = times * (K1 + 1) / (times + shortened)
                 self._rows.setdefault(term, []).append((position, weight))
 
-    def search(self, query: str, top_n: int | None = None) -> list[tuple[int, float]]:
+    def search(self, query: str) -> list[tuple[int, float]]:
         """Return (position, score) of the commands that share a term with a query, best first.
 
-        Args:
-            query: In any words.
-            top_n: Results at most; all of them when None.
-
-        Returns:
-            Scores above 0, without an upper bound; of equal ones the registry's first comes first.
+        Scores are above 0; of equal ones the registry's first comes first.
         """
         import numpy as np
 
         scores = self.scores(self.terms(query))
         found = np.flatnonzero(scores)
         order = found[np.argsort(-scores[found], kind="stable")]
-        kept = order if top_n is None else order[: max(0, top_n)]
-        return list(zip(kept.tolist(), scores[kept].tolist(), strict=True))
+        return list(zip(order.tolist(), scores[order].tolist(), strict=True))
 
     def scores(self, terms: Sequence[str]) -> "Values":
         """Return the scores of all commands for these terms, shape (commands,); else 0."""
@@ -84,11 +78,9 @@ class BM25Index:
         return math.log((len(self.commands) - having + 0.5) / (having + 0.5) + 1)
 
 
-def first_of_each(commands: Sequence[Command]) -> Iterator[Command]:
-    """Yield the commands without later ones of the same name (seed 000, 重複排除)."""
-    seen: set[tuple[str, str, str]] = set()
+def first_of_each(commands: Sequence[Command]) -> tuple[Command, ...]:
+    """Return the commands without later ones of the same name (seed 000, 重複排除)."""
+    first: dict[tuple[str, ...], Command] = {}
     for command in commands:
-        name = (command.c1, command.c2, command.c3)
-        if name not in seen:
-            seen.add(name)
-            yield command
+        first.setdefault(command.key[1:], command)
+    return tuple(first.values())

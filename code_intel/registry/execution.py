@@ -13,16 +13,22 @@ from anyio import CapacityLimiter, move_on_after, to_thread
 
 from code_intel.config import Settings
 from code_intel.errors import BusyError, NotFoundError
-from code_intel.foundation.text import counted
+from code_intel.foundation import processes
+from code_intel.foundation.processes import RunEnd
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.text import counted, visible
 from code_intel.registry import prompts, runners
 from code_intel.registry.options import GivenOptions, OptionRequest, checked
 from code_intel.registry.place import prompts_of
-from code_intel.registry.program import MAX_OUTPUT_BYTES, ProgramOutput, run
 from code_intel.registry.prompts import failed
 from code_intel.registry.records import Command, ExecutionResult
 from code_intel.registry.runners import DENO, PROMPTS, Runner
 from code_intel.registry.sources import filling
 
+MAX_OUTPUT_BYTES = 256 * 1024
+"""Bytes of stdout that are shown; what is beyond is not read."""
+MAX_MESSAGE_BYTES = 4096
+"""Bytes of stderr that are shown: its end."""
 MAX_RUNNING = 4
 """Programs that one server runs at a time; each may need a core, and Deno 100 MB."""
 FETCH_HINT = (
@@ -66,17 +72,19 @@ async def execute(
         return await to_thread.run_sync(_rendered, settings, loaded_path, command, asked)
     async with _turn(turns or CapacityLimiter(MAX_RUNNING), settings.command_timeout, command):
         try:
-            heard = await run(
+            end = await processes.capture(
                 runners.command_line(runner, command, asked),
                 settings.root,
+                settings.command_timeout,
+                MAX_OUTPUT_BYTES,
                 environment=runners.environment(settings),
                 stdin=asked.stdin,
-                seconds=settings.command_timeout,
+                guarded=True,
             )
         except OSError as error:
             why = f"{runner.name} cannot be started: {error.strerror or error}."
             raise failed(command, why, START_HINT, runner=runner.name) from error
-    return _executed(settings, runner, command, heard)
+    return _executed(settings, runner, command, end)
 
 
 def planned(
@@ -129,30 +137,29 @@ async def _turn(turns: CapacityLimiter, seconds: int, command: Command) -> Async
         turns.release()
 
 
-def _executed(
-    settings: Settings, runner: Runner, command: Command, heard: ProgramOutput
-) -> ExecutionResult:
+def _executed(settings: Settings, runner: Runner, command: Command, end: RunEnd) -> ExecutionResult:
     """Return the prompt; raise ExecutionError if the program failed or printed none."""
-    why, details, hint = _trouble(settings, runner, heard)
-    if why and not heard.cut:
+    cut = len(end.stdout) > MAX_OUTPUT_BYTES
+    why, details, hint = _trouble(settings, runner, end)
+    if why and not cut:
         why = f"{runner.name} {why}."
-        raise failed(command, why, hint, runner=runner.name, said=heard.message(), **details)
+        raise failed(command, why, hint, runner=runner.name, said=message(end.stderr), **details)
     # A cut output may end inside a character.
-    prompt = heard.stdout[:MAX_OUTPUT_BYTES].decode("utf-8", "ignore" if heard.cut else "replace")
+    prompt = end.stdout[:MAX_OUTPUT_BYTES].decode("utf-8", "ignore" if cut else "replace")
     notes = []
-    if heard.cut:
+    if cut:
         notes.append(f"It is longer than {MAX_OUTPUT_BYTES >> 10} KiB. Its end is missing.")
     if "\ufffd" in prompt:
         notes.append("It has bytes that are not valid UTF-8.")
-    return ExecutionResult(prompt, runner.name, heard.cut, tuple(notes))
+    return ExecutionResult(prompt, runner.name, cut, tuple(notes))
 
 
 def _trouble(
-    settings: Settings, runner: Runner, heard: ProgramOutput
+    settings: Settings, runner: Runner, end: RunEnd
 ) -> tuple[str, dict[str, int], str | None]:
     """Return the problem, its details and a remedy; the problem is empty after a success."""
-    code = heard.end.code
-    if heard.end.timed_out or code is None:
+    code = end.code
+    if end.timed_out or code is None:
         seconds = settings.command_timeout
         return f"did not end within {counted(seconds, 'second')}", {"timeout": seconds}, SLOW_HINT
     if code < 0:
@@ -161,6 +168,12 @@ def _trouble(
     hint = FETCH_HINT if runner.name == DENO else None
     if code:
         return f"ended with exit code {code}", {"exit_code": code}, hint
-    if not heard.stdout.strip():
+    if not end.stdout.strip():
         return "printed no prompt", {"exit_code": 0}, hint
     return "", {}, None
+
+
+def message(stderr: str) -> str:
+    """Return the end of stderr for display: masked, visible, at most `MAX_MESSAGE_BYTES`."""
+    said = visible(masked(stderr), keep="\n\t").strip()
+    return said.encode()[-MAX_MESSAGE_BYTES:].decode("utf-8", "ignore")

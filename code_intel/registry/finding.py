@@ -82,34 +82,21 @@ def find(
     """
     if not loaded.index.commands or not queries:
         return CommandMatches()
-    try:
-        views, reason = _by_meaning(loaded, queries, command_vectors)
-    except CodeIntelError as error:
-        views, reason = [], f"embedding: {error.message}"
+    views, reason = [], NO_MODEL
+    if command_vectors is not None:
+        vectors, reason = command_vectors.of(loaded)
+        if vectors is not None:
+            try:
+                views = [_by_meaning(vectors, command_vectors.question(each)) for each in queries]
+            except CodeIntelError as error:
+                reason = f"embedding: {error.message}"
     if reason:
         views = [_by_words(loaded, query) for query in queries]
     results = _together(loaded, queries, views, max(0, top_n))
     return CommandMatches(tuple(results), (f"{reason} {WORDS_ONLY}",) if reason else ())
 
 
-def _by_meaning(
-    loaded: LoadedRegistry, queries: Sequence[str], command_vectors: CommandVectors | None
-) -> tuple[list[_View], str]:
-    """Rank by meaning; without vectors, return the reason.
-
-    Raises:
-        EmbeddingError: The model fails.
-        UsageError: There is nothing in a query to embed.
-    """
-    if command_vectors is None:
-        return [], NO_MODEL
-    vectors, reason = command_vectors.of(loaded)
-    if vectors is None:
-        return [], reason
-    return [_view(vectors, command_vectors.question(query)) for query in queries], ""
-
-
-def _view(vectors: RegistryVectors, question: "NDArray[np.float32]") -> _View:
+def _by_meaning(vectors: RegistryVectors, question: "NDArray[np.float32]") -> _View:
     import numpy as np
 
     asked = vectors.space.queries(question[None])[0]

@@ -94,11 +94,12 @@ class Registries:
     def _registered(self, agent: str) -> LoadedRegistry:
         """Return the registry in the file of an agent; raise RegistryError as `of`."""
         path = self._path(agent)
-
-        def made(data: bytes) -> LoadedRegistry:
-            return LoadedRegistry(checking.registry(data, agent, path))
-
-        return self._read(agent, path, MAX_REGISTRY_BYTES, made)
+        return self._read(
+            agent,
+            path,
+            MAX_REGISTRY_BYTES,
+            lambda data: LoadedRegistry(checking.registry(data, agent, path)),
+        )
 
     def _config(self) -> Mapping[str, str]:
         path = place.first(place.CONFIG, self._within)

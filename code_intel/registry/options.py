@@ -99,17 +99,13 @@ def argv(asked: OptionRequest) -> list[str]:
 
 def _pairs(given: GivenOptions) -> list[tuple[str, Any]]:
     """Return the (key, value) pairs of options given in either form."""
-    if given is None:
-        return []
     if isinstance(given, Mapping):
-        return [(_known(str(key)), value) for key, value in given.items()]
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise _wrong("", "must be an object", 'Pass an object such as {"edition": "default"}.')
-    return [_pair(number, item) for number, item in enumerate(given)]
+        return [(_known(key), value) for key, value in given.items()]
+    return [_pair(number, item) for number, item in enumerate(given or ())]
 
 
-def _pair(number: int, item: object) -> tuple[str, str]:
-    flag, equals, value = item.partition("=") if isinstance(item, str) else ("", "", "")
+def _pair(number: int, item: str) -> tuple[str, str]:
+    flag, equals, value = item.partition("=")
     key = _BY_FLAG.get(flag) or (flag[2:] if VARIABLE_PATTERN.fullmatch(flag[2:]) else "")
     if not (equals and key and flag.startswith("-")):
         flags = ", ".join(flags[0] for flags in COMMAND_OPTIONS.values() if flags)

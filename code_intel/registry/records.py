@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 DEFAULT_AGENT = "climpt"
-IDENTIFIER_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""An agent, c1, c2 or c3: on a command line never an option, a path or a second line."""
-EDITION_NAME_PATTERN = re.compile(r"\w[\w.-]*")
-"""An edition or adaptation: part of a file's name, in any script."""
-VARIABLE_PATTERN = re.compile(r"uv-[A-Za-z0-9][A-Za-z0-9_-]*")
-"""The option that gives a prompt one of its variables."""
 MAX_NAME_CHARS = 100
-"""Characters of each of them."""
+"""Characters of each of these names."""
+IDENTIFIER_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""An agent, c1, c2 or c3: on a command line never an option, a path or a second line."""
+EDITION_NAME_PATTERN = re.compile(r"\w[\w.-]{0,99}")
+"""An edition or adaptation: part of a file's name, in any script."""
+VARIABLE_PATTERN = re.compile(r"uv-[A-Za-z0-9][A-Za-z0-9_-]{0,96}")
+"""The option that gives a prompt one of its variables."""
 DEFAULT_RESULTS = 3
 """Results of a search, unless asked for more (seed 000)."""
 

@@ -47,10 +47,16 @@ def chosen(settings: Settings) -> Runner:
     asked = settings.command_runner
     if asked == PROMPTS:
         return Runner(PROMPTS)
-    if asked in {CLIMPT, DENO}:
-        return _found(asked, settings) or _missing(asked)
     if asked == AUTO:
         return _found(CLIMPT, settings) or _found(DENO, settings) or Runner(PROMPTS)
+    if asked in {CLIMPT, DENO}:
+        if (runner := _found(asked, settings)) is not None:
+            return runner
+        raise NotFoundError(
+            f"{asked} is not on PATH.",
+            hint=f"Install {asked}, or set CODE_INTEL_COMMAND_RUNNER to auto or another runner.",
+            details={"field": "command_runner"},
+        )
     if not Path(asked).is_absolute() or hidden_character(asked):
         raise ConfigError(
             f"command_runner is `{visible(asked[:200])}`; expected auto, climpt, deno, prompts, or "
@@ -86,11 +92,3 @@ def _found(name: str, settings: Settings) -> Runner | None:
     if program is None or not Path(program).is_absolute():
         return None
     return Runner(name, program, (*PERMISSIONS, settings.climpt_module) if name == DENO else ())
-
-
-def _missing(name: str) -> Runner:
-    raise NotFoundError(
-        f"{name} is not on PATH.",
-        hint=f"Install {name}, or set CODE_INTEL_COMMAND_RUNNER to auto or to another runner.",
-        details={"field": "command_runner"},
-    )

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.errors import CodeIntelError, ExecutionError, UsageError
-from code_intel.foundation.processes import MAX_STDERR_BYTES, RunEnd
+from code_intel.foundation.processes import MAX_STDERR_BYTES, capture
 from code_intel.foundation.text import hidden_character
-from code_intel.registry.program import MAX_MESSAGE_BYTES, MAX_OUTPUT_BYTES, ProgramOutput, run
+from code_intel.registry.execution import MAX_MESSAGE_BYTES, MAX_OUTPUT_BYTES, message
 from hurry import late
 from left_behind import none_left
 from left_behind import noting as program
@@ -134,7 +134,7 @@ async def test_prompts_are_suggested_if_deno_fails(
 @given(parts=st.lists(st.binary(max_size=6000), max_size=12))
 def test_shown_stderr_is_bounded_and_keeps_the_end(parts: list[bytes]) -> None:
     said = b"".join((*parts, b" last")).decode("utf-8", "replace")
-    text = ProgramOutput(b"", RunEnd(1, said, timed_out=False)).message()
+    text = message(said)
     assert len(text.encode()) <= MAX_MESSAGE_BYTES
     assert text.endswith("last")
     assert not hidden_character(text.replace("\n", "").replace("\t", ""))
@@ -158,17 +158,18 @@ async def test_hanging_programs_and_children_are_killed(
 ) -> None:
     runner = program(tmp_path / "bin", HANGS[case])
     began = time.monotonic()
-    output = await run(
+    end = await capture(
         [str(runner)],
         root,
+        0.2,
+        MAX_OUTPUT_BYTES,
         environment={"PATH": "/usr/bin:/bin"},
         stdin="x" * 200_000 if "input" in case else None,
-        seconds=0.2,
     )
     assert 0.2 <= time.monotonic() - began < SOON
-    assert output.end.timed_out
-    assert output.end.code is None
-    assert len(output.end.stderr) <= MAX_STDERR_BYTES
+    assert end.timed_out
+    assert end.code is None
+    assert len(end.stderr) <= MAX_STDERR_BYTES
     assert await none_left(tmp_path / "bin")
 
 
@@ -242,7 +243,7 @@ async def test_call_cancelled_during_the_start_leaves_no_process(
     command, environment = [str(program(tmp_path / "bin", script))], {"PATH": "/usr/bin:/bin"}
     for milliseconds in range(20):
         with anyio.move_on_after(milliseconds / 1000):
-            await run(command, root, environment=environment, stdin=None, seconds=30)
+            await capture(command, root, 30, MAX_OUTPUT_BYTES, environment=environment)
     assert await none_left(tmp_path / "bin")
 
 

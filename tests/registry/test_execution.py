@@ -6,8 +6,7 @@ import anyio
 import pytest
 
 from code_intel.errors import ExecutionError
-from code_intel.registry.execution import planned
-from code_intel.registry.program import MAX_OUTPUT_BYTES
+from code_intel.registry.execution import MAX_OUTPUT_BYTES, planned
 from code_intel.registry.records import Command, ExecutionResult
 from left_behind import none_left
 from left_behind import noting as program

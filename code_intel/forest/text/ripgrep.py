@@ -65,25 +65,13 @@ async def files(
         UsageError: The type is unknown.
         RipgrepFailure: ripgrep cannot be started or failed.
     """
-    names = bytearray()
-    complete = False
-
-    async def collect(process: Process) -> None:
-        nonlocal complete
-        assert process.stdout is not None  # noqa: S101 - it is a pipe
-        async for part in process.stdout:
-            names.extend(part)
-            if len(names) > MAX_LISTING:
-                return
-        await process.wait()
-        complete = True
-
     flags = ["--files", "--null", "--no-messages", "--no-config", "--no-ignore-dot"]
     flags += _type_flags(file_type)
-    end = await _run_program(program, root, [*flags, "--", path], timeout_s, collect)
+    end = await _run_program(program, root, [*flags, "--", path], timeout_s)
+    complete = end.code is not None and len(end.stdout) <= MAX_LISTING
     if complete and end.code not in {0, 1}:
         _raise_failure(file_type, "", end)
-    *listed, _ = bytes(names).split(b"\0")
+    *listed, _ = end.stdout.split(b"\0")
     note = (
         "" if complete else TIMEOUT_NOTE.format(f"{timeout_s:g}") if end.timed_out else LISTING_NOTE
     )
@@ -97,17 +85,20 @@ async def _run_program(
     root: Path,
     arguments: Sequence[str],
     timeout_s: float,
-    read: Callable[[Process], Awaitable[None]],
+    read: Callable[[Process], Awaitable[None]] | None = None,
 ) -> RunEnd:
-    """Run the program until `read` returns, then end it.
+    """Run the program until `read` returns, then end it; by default, capture its output.
 
     Raises:
         RipgrepFailure: There is no program, or it cannot be started.
     """
     if not program:
         raise RipgrepFailure("was not found")
+    command = [program, *arguments]
     try:
-        return await processes.run([program, *arguments], root, read, timeout_s)
+        if read is None:
+            return await processes.capture(command, root, timeout_s, MAX_LISTING)
+        return await processes.run(command, root, read, timeout_s)
     except OSError as error:
         raise RipgrepFailure(f"cannot be started: {error.strerror or error}") from error
 
