@@ -38,16 +38,21 @@ class BM25Index:
     def __init__(
         self, commands: Sequence[Command], tokenize: Callable[[str], list[str]] = tokens
     ) -> None:
+        import numpy as np
+
         self.commands = first_of_each(commands)
         self.terms = tokenize
         counts = [Counter(tokenize(searched(command))) for command in self.commands]
         average = sum(count.total() for count in counts) / max(1, len(counts))
-        self._rows: dict[str, list[tuple[int, float]]] = {}
+        rows: dict[str, list[tuple[int, float]]] = {}
         for position, count in enumerate(counts):
             shortened = K1 * (1 - B + B * count.total() / max(1.0, average))
             for term, times in count.items():
                 weight = times * (K1 + 1) / (times + shortened)
-                self._rows.setdefault(term, []).append((position, weight))
+                rows.setdefault(term, []).append((position, weight))
+        self._rows = {
+            term: tuple(map(np.array, zip(*row, strict=True))) for term, row in rows.items()
+        }
 
     def search(self, query: str) -> list[tuple[int, float]]:
         """Return (position, score) of the commands that share a term with a query, best first.
@@ -67,14 +72,14 @@ class BM25Index:
 
         scores = np.zeros(len(self.commands))
         for term in terms:
-            if row := self._rows.get(term):
-                positions, weights = zip(*row, strict=True)
-                scores[list(positions)] += self.idf(term) * np.array(weights)
+            if term in self._rows:
+                positions, weights = self._rows[term]
+                scores[positions] += self.idf(term) * weights
         return scores
 
     def idf(self, term: str) -> float:
         """Return the weight of a term: above 0, and higher for rarer terms (seed 000, IDF 計算)."""
-        having = len(self._rows.get(term, ()))
+        having = len(self._rows[term][0]) if term in self._rows else 0
         return math.log((len(self.commands) - having + 0.5) / (having + 0.5) + 1)
 
 
