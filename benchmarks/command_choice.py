@@ -52,7 +52,7 @@ def joined(sets: Sequence[Set]) -> Set:
     commands = tuple(one for each in sets for one in each.loaded.registry.commands)
     registry = replace(sets[0].loaded.registry, commands=commands)
     queries = tuple(query for each in sets for query in each.queries)
-    return Set(name, LoadedRegistry(registry, name), queries)
+    return Set(name, LoadedRegistry(registry), queries)
 
 
 def compare(of: Set, chosen: Mapping[str, Name | None], meanings: CommandVectors) -> None:

@@ -268,7 +268,10 @@ def parts(settings: Settings, home: Path, rounds: int) -> tuple[dict[str, float]
     registries = Registries(settings.root, home)
     loaded = once("registry read and checked", registries.of)
     once("index of words", lambda: BM25Index(loaded.registry.commands))
-    once("index of stems and English", lambda: reading.index(loaded.registry.commands))
+    once(
+        "index of stems and English",
+        lambda: BM25Index(loaded.registry.commands, reading.description_terms),
+    )
     times: dict[str, list[float]] = {}
 
     def timed(name: str, work: Callable[..., Any], *arguments: Any, **named: Any) -> None:
@@ -279,7 +282,7 @@ def parts(settings: Settings, home: Path, rounds: int) -> tuple[dict[str, float]
     _, embedder, cache = open_models(settings)
     embedder.is_long_lived = True  # as servers have it
     with closing(CommandVectors(embedder, cache, patience=60)) as meanings:
-        assert not meanings.wait_for(loaded, lambda _done, _total: None)
+        assert not meanings.of(loaded, 600)[1]
         english, japanese = questions(rounds)
         for query in (*english, *japanese):
             timed("registry looked at again", registries.of)

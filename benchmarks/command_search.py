@@ -89,9 +89,7 @@ Way = Callable[[Set, Query], list[Name]]
 def read(folder: Path) -> Set:
     """Read a set; a relevant command that the registry does not have is an error of the set."""
     data = (folder / "commands.json").read_bytes()
-    loaded = LoadedRegistry(
-        checking.registry(data, "climpt", folder / "commands.json"), folder.name
-    )
+    loaded = LoadedRegistry(checking.registry(data, "climpt", folder / "commands.json"))
     names = frozenset(_name(one) for one in loaded.registry.commands)
     return Set(folder.name, loaded, read_queries(folder / "queries.jsonl", names))
 
@@ -149,10 +147,10 @@ def seeds_words(of: Set, query: Query) -> list[Name]:
 
 def stems(of: Set, query: Query) -> list[Name]:
     """Rank the commands that have enough of a query's stems, in its own words or in English."""
-    index, said = of.loaded.reading, reading.read_query(query.query)
-    shares = [index.scores(way) / sum(map(index.idf, way)) for way in said.ways]
+    index, (terms, ways) = of.loaded.reading, reading.read_query(query.query)
+    shares = [index.scores(way) / sum(map(index.idf, way)) for way in ways]
     share = np.max(shares, axis=0) if shares else np.zeros(len(index.commands))
-    return _enough(of, index.scores(said.terms), share)
+    return _enough(of, index.scores(terms), share)
 
 
 def _enough(of: Set, scores: NDArray[np.float64], shares: NDArray[np.float64]) -> list[Name]:
@@ -233,7 +231,7 @@ def meant(cache: Path, sets: Sequence[Set], *, lasting: bool = False) -> Command
     embedder = LazyEmbedder(load_settings(HERE.parent), corpus="forest")
     meanings = CommandVectors(embedder, VectorCache(cache), 600.0)
     for each in sets:
-        assert not (why := meanings.wait_for(each.loaded, lambda _done, _total: None)), why
+        assert not (why := meanings.of(each.loaded)[1]), why
     if lasting:
         embedder.load()
     return meanings

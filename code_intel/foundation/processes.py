@@ -5,17 +5,40 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
-from anyio.abc import ByteReceiveStream, Process
+from anyio.abc import Process
 
 from code_intel.foundation import child_guard
 
 GUARD_EXIT_TIMEOUT_S = 2 * child_guard.TERMINATE_TIMEOUT_S
 """How long the guard process may take to exit."""
+MAX_STDERR_BYTES = 16 * 1024
+"""Bytes of a program's stderr that are kept: its end."""
+POLL_INTERVAL_S = 0.05
+"""Interval of checks whether a program has ended; some Pythons do not report it."""
+DRAIN_S = 0.3
+"""How long to read on if a program has ended and its children hold its outputs open."""
+
+
+class RunEnd(NamedTuple):
+    """How a run ended.
+
+    Attributes:
+        code: The exit code; None if the program was ended before it had one.
+        stderr: The end of its stderr.
+        timed_out: Whether the time limit was reached.
+        stdout: What `capture` kept.
+    """
+
+    code: int | None
+    stderr: str
+    timed_out: bool
+    stdout: bytes = b""
 
 
 class ChildGuard:
@@ -118,13 +141,103 @@ def kill_all() -> None:
         _kill(process)
 
 
-async def read_output(
-    stream: ByteReceiveStream | None, beginning: bytearray, max_bytes: int
-) -> None:
-    """Read output to its end, so that the program never blocks, and keep its beginning."""
-    assert stream is not None  # noqa: S101 - started with a pipe
-    async for part in stream:
-        beginning += part[: max_bytes - len(beginning)]
+async def run(
+    command: Sequence[str],
+    folder: Path,
+    read: Callable[[Process], Awaitable[None]],
+    seconds: float,
+    *,
+    environment: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    guarded: bool = False,
+) -> RunEnd:
+    """Run a program until `read` returns or the time is over, then end it with its children.
+
+    Args:
+        command: The program and its arguments, as in `start`.
+        folder: Its working folder.
+        read: Reads stdout until it has enough or the program has ended.
+        seconds: Time limit.
+        environment: As in `start`.
+        stdin: What the program can read; None for nothing.
+        guarded: As in `start`.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    pipe = subprocess.DEVNULL if stdin is None else subprocess.PIPE
+    process = await start(command, folder, environment=environment, stdin=pipe, guarded=guarded)
+    stderr, closed, code = bytearray(), anyio.Event(), None
+
+    async def read_stderr() -> None:
+        assert process.stderr is not None  # noqa: S101 - started with a pipe
+        async for part in process.stderr:
+            stderr.extend(part)
+            del stderr[:-MAX_STDERR_BYTES]
+        closed.set()
+
+    with anyio.move_on_after(seconds) as scope:
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(read_stderr)
+                group.start_soon(_feed, process, stdin or "")
+                await read(process)
+                code = process.returncode
+                if code is not None:
+                    with anyio.move_on_after(DRAIN_S):
+                        await closed.wait()
+                group.cancel_scope.cancel()
+        finally:
+            await end(process)
+    return RunEnd(code, stderr.decode("utf-8", "replace"), scope.cancelled_caught)
+
+
+async def capture(
+    command: Sequence[str],
+    folder: Path,
+    seconds: float,
+    max_bytes: int,
+    *,
+    environment: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    guarded: bool = False,
+) -> RunEnd:
+    """Run a program until it ends, or has written more than `max_bytes`, or the time is over.
+
+    Of stdout, `max_bytes` are kept, and one byte more if there was more. The other arguments and
+    errors are those of `run`.
+    """
+    stdout, closed = bytearray(), anyio.Event()
+
+    async def read_stdout(process: Process, enough: Callable[[], None]) -> None:
+        assert process.stdout is not None  # noqa: S101 - started with a pipe
+        async for part in process.stdout:
+            stdout.extend(part[: max_bytes + 1 - len(stdout)])
+            if len(stdout) > max_bytes:
+                enough()
+        closed.set()
+
+    async def read(process: Process) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(read_stdout, process, group.cancel_scope.cancel)
+            while process.returncode is None:
+                with anyio.move_on_after(POLL_INTERVAL_S):
+                    await process.wait()
+            with anyio.move_on_after(DRAIN_S):
+                await closed.wait()
+            group.cancel_scope.cancel()
+
+    end = await run(
+        command, folder, read, seconds, environment=environment, stdin=stdin, guarded=guarded
+    )
+    return end._replace(stdout=bytes(stdout))
+
+
+async def _feed(process: Process, data: str) -> None:
+    if process.stdin is not None:
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await process.stdin.send(data.encode("utf-8", "replace"))
+        await process.stdin.aclose()
 
 
 def _kill(process: Process) -> None:

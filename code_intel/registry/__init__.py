@@ -19,7 +19,7 @@ def search(
     index = bm25.BM25Index(commands)
     return [
         SearchResult(one.c1, one.c2, one.c3, one.description, score)
-        for position, score in index.search(query, top_n)
+        for position, score in index.search(query)[: max(0, top_n)]
         for one in [index.commands[position]]
     ]
 

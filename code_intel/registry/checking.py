@@ -16,7 +16,6 @@ from code_intel.config.reading import printable_key
 from code_intel.registry.records import (
     EDITION_NAME_PATTERN,
     IDENTIFIER_PATTERN,
-    MAX_NAME_CHARS,
     VARIABLE_PATTERN,
     Command,
     CommandOptions,
@@ -38,15 +37,18 @@ class MalformedRegistry(ValueError):  # noqa: N818 - why a file is not what it s
     """Names the place, as `tools.commands[3].c2`, and what is expected there."""
 
 
+def reason_of(error: Exception) -> str:
+    """Return why a file cannot be used."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 def _unlisted(value: object) -> object:
     """Return true or false; older registries of upstream's have a list of the one."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-Identifier = Annotated[
-    str, Field(max_length=MAX_NAME_CHARS, pattern=f"^{IDENTIFIER_PATTERN.pattern}$")
-]
-Name = Annotated[str, Field(max_length=MAX_NAME_CHARS, pattern=f"^{EDITION_NAME_PATTERN.pattern}$")]
+Identifier = Annotated[str, Field(pattern=f"^{IDENTIFIER_PATTERN.pattern}$")]
+Name = Annotated[str, Field(pattern=f"^{EDITION_NAME_PATTERN.pattern}$")]
 Names = Annotated[tuple[Name, ...], Field(max_length=MAX_EDITIONS)]
 Text = Annotated[str, Field(max_length=MAX_TEXT_CHARS, pattern=r"^[^\x00]*$")]
 RegistryPath = Annotated[str, Field(max_length=MAX_TEXT_CHARS, pattern=r"^[^\x00]+$")]
@@ -136,17 +138,17 @@ def _command(row: _Command, agent: str) -> Command:
 def _variables(document: object) -> tuple[tuple[str, str], ...]:
     """Return what `[{"NAME": "what it is"}, …]` tells of."""
     rows = [row for row in document if isinstance(row, dict)] if isinstance(document, list) else []
-    pairs = [(f"uv-{name}", about) for row in rows for name, about in row.items()]
     known = {
-        name: about
-        for name, about in pairs
-        if len(name) <= MAX_NAME_CHARS
-        and VARIABLE_PATTERN.fullmatch(name)
-        and isinstance(about, str)
-        and len(about) <= MAX_TEXT_CHARS
-        and "\0" not in about
+        f"uv-{name}": about
+        for row in rows
+        for name, about in row.items()
+        if VARIABLE_PATTERN.fullmatch(f"uv-{name}") and _is_text(about)
     }
     return tuple(known.items())[:MAX_EDITIONS]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_TEXT_CHARS and "\0" not in value
 
 
 def _notes(commands: Sequence[Command]) -> tuple[str, ...]:

@@ -4,44 +4,35 @@ The results are those of seed 001: a prompt, or an error with `command` and `std
 (docs/decisions/0046).
 """
 
-import codecs
-import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from anyio import CapacityLimiter, move_on_after, to_thread
 
 from code_intel.config import Settings
-from code_intel.errors import BusyError, ExecutionError, NotFoundError
-from code_intel.foundation.text import counted
+from code_intel.errors import BusyError, NotFoundError
+from code_intel.foundation import processes
+from code_intel.foundation.processes import RunEnd
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.text import counted, visible
 from code_intel.registry import prompts, runners
-from code_intel.registry.options import GivenOptions, OptionRequest, check_identifiers, checked
-from code_intel.registry.place import PROMPTS, mentioned, prompts_of, roots
-from code_intel.registry.program import (
-    MAX_OUTPUT_BYTES,
-    MAX_STDERR_BYTES,
-    ProgramOutput,
-    Report,
-    run,
-)
-from code_intel.registry.records import Command
-from code_intel.registry.runners import DENO, Runner
+from code_intel.registry.options import GivenOptions, OptionRequest, checked
+from code_intel.registry.place import prompts_of
+from code_intel.registry.prompts import failed
+from code_intel.registry.records import Command, ExecutionResult
+from code_intel.registry.runners import DENO, PROMPTS, Runner
 from code_intel.registry.sources import filling
 
+MAX_OUTPUT_BYTES = 256 * 1024
+"""Bytes of stdout that are shown; what is beyond is not read."""
+MAX_MESSAGE_BYTES = 4096
+"""Bytes of stderr that are shown: its end."""
 MAX_RUNNING = 4
 """Programs that one server runs at a time; each may need a core, and Deno 100 MB."""
-_NOT_FETCHED = re.compile(
-    r"^error: (JSR package manifest for .* failed to load|Import '.*' failed|Failed loading "
-    r"|Module not found \"|"
-    r"Could not find version of )",
-    re.MULTILINE,
-)
 FETCH_HINT = (
-    "Deno could not download climpt. Set CODE_INTEL_COMMAND_RUNNER=prompts to render the "
+    "If Deno could not download climpt, set CODE_INTEL_COMMAND_RUNNER=prompts to render the "
     "registry's own prompts without network, or CODE_INTEL_CLIMPT_MODULE to a local copy."
 )
 SLOW_HINT = "Try again, or raise CODE_INTEL_COMMAND_TIMEOUT."
@@ -52,38 +43,12 @@ BUSY_HINT = (
 START_HINT = "Correct CODE_INTEL_COMMAND_RUNNER, or set it to prompts."
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionResult:
-    """The result of an execution.
-
-    Attributes:
-        prompt: The command's output, unchanged.
-        runner: `climpt`, `deno`, `prompts`, or the name of the configured program.
-        truncated: Whether the end of the prompt is missing.
-        notes: Remarks, one sentence each.
-    """
-
-    prompt: str
-    runner: str
-    truncated: bool = False
-    notes: tuple[str, ...] = ()
-
-
-class PlannedExecution(NamedTuple):
-    """A planned execution: a command line to run, or a prompt to render."""
-
-    runner: str
-    argv: tuple[str, ...] = ()
-    prompt: str = ""
-
-
 async def execute(
     settings: Settings,
     loaded_path: Path,
     command: Command,
     options: GivenOptions = None,
     *,
-    report: Report | None = None,
     turns: CapacityLimiter | None = None,
 ) -> ExecutionResult:
     """Execute a command and return its prompt.
@@ -93,7 +58,6 @@ async def execute(
         loaded_path: The registry of the command; its prompts are beside it.
         command: The first command of its name.
         options: A mapping, or upstream's list; see `options.checked`.
-        report: Called with the elapsed and the allowed seconds.
         turns: Limits the programs that run at a time; None: no limit.
 
     Raises:
@@ -101,50 +65,59 @@ async def execute(
         ConfigError: A setting has an invalid value.
         ExecutionError: There is no runner or no prompt, or the program failed; details `command`,
             `stderr`, `runner`, and `exit_code`, `signal` or `timeout`.
-        UsageError: An identifier or an option is invalid; it names the field.
+        UsageError: An option is invalid; it names the field.
     """
-    if command.origin:
-        given = checked(options, command, settings.root)
-        filled = await to_thread.run_sync(filling.render, settings.root, command, given)
-        return ExecutionResult(filled.text, runners.PROMPTS, filled.truncated, filled.notes)
     runner, asked = await to_thread.run_sync(_prepared, settings, command, options)
     if not runner.program:
-        folder = prompts_of(loaded_path)
-        calls = mentioned(folder, roots(settings.root), PROMPTS)
-        made = await to_thread.run_sync(
-            prompts.render, folder, calls, command, asked, settings.root
-        )
-        return ExecutionResult(made.text, runner.name, made.truncated, made.notes)
+        return await to_thread.run_sync(_rendered, settings, loaded_path, command, asked)
     async with _turn(turns or CapacityLimiter(MAX_RUNNING), settings.command_timeout, command):
-        heard = await _carried_out(settings, runner, command, asked, report)
-    return _executed(settings, runner, command, heard)
+        try:
+            end = await processes.capture(
+                runners.command_line(runner, command, asked),
+                settings.root,
+                settings.command_timeout,
+                MAX_OUTPUT_BYTES,
+                environment=runners.environment(settings),
+                stdin=asked.stdin,
+                guarded=True,
+            )
+        except OSError as error:
+            why = f"{runner.name} cannot be started: {error.strerror or error}."
+            raise failed(command, why, START_HINT, runner=runner.name) from error
+    return _executed(settings, runner, command, end)
 
 
 def planned(
     settings: Settings, loaded_path: Path, command: Command, options: GivenOptions = None
-) -> PlannedExecution:
+) -> ExecutionResult:
     """Return what `execute` would do, without running it. Arguments and errors are the same."""
-    if command.origin:
-        filling.render(settings.root, command, checked(options, command, settings.root))
-        return PlannedExecution(runners.PROMPTS, prompt=command.file)
     runner, asked = _prepared(settings, command, options)
     if runner.program:
-        return PlannedExecution(runner.name, tuple(runners.command_line(runner, command, asked)))
-    folder = prompts_of(loaded_path)
-    calls = mentioned(folder, roots(settings.root), PROMPTS)
-    place, _ = prompts.chosen(folder, calls, command, asked, settings.root)
-    return PlannedExecution(runner.name, prompt=f"{calls}/{place}")
+        argv = runners.command_line(runner, command, asked)
+        return ExecutionResult("", runner.name, argv=tuple(argv))
+    return _rendered(settings, loaded_path, command, asked)
 
 
 def _prepared(
     settings: Settings, command: Command, options: GivenOptions
 ) -> tuple[Runner, OptionRequest]:
-    check_identifiers(*command.key)
+    """Return the runner, which has no program for a client's prompt file, and the options."""
     asked = checked(options, command, settings.root)
+    if command.origin:
+        return Runner(PROMPTS), asked
     try:
         return runners.chosen(settings), asked
     except NotFoundError as error:
-        raise _failed(command, settings.command_runner, error.message, hint=error.hint) from None
+        named = settings.command_runner
+        raise failed(command, error.message, error.hint, runner=named) from None
+
+
+def _rendered(
+    settings: Settings, loaded_path: Path, command: Command, asked: OptionRequest
+) -> ExecutionResult:
+    if command.origin:
+        return filling.render(settings.root, command, asked)
+    return prompts.render(prompts_of(loaded_path), command, asked, settings.root)
 
 
 @asynccontextmanager
@@ -164,81 +137,43 @@ async def _turn(turns: CapacityLimiter, seconds: int, command: Command) -> Async
         turns.release()
 
 
-async def _carried_out(
-    settings: Settings,
-    runner: Runner,
-    command: Command,
-    asked: OptionRequest,
-    report: Report | None,
-) -> ProgramOutput:
-    """Run the program; raise ExecutionError if it cannot be started."""
-    try:
-        return await run(
-            runners.command_line(runner, command, asked),
-            settings.root,
-            environment=runners.environment(settings),
-            stdin=asked.stdin,
-            seconds=settings.command_timeout,
-            report=report,
-        )
-    except OSError as error:
-        why = f"{runner.name} cannot be started: {error.strerror or error}."
-        raise _failed(command, runner.name, why, hint=START_HINT) from error
-
-
-def _executed(
-    settings: Settings, runner: Runner, command: Command, heard: ProgramOutput
-) -> ExecutionResult:
+def _executed(settings: Settings, runner: Runner, command: Command, end: RunEnd) -> ExecutionResult:
     """Return the prompt; raise ExecutionError if the program failed or printed none."""
-    if not heard.cut:
-        why, details, hint = _trouble(settings, heard)
-        if why:
-            said = heard.message()
-            if runner.name == DENO and _NOT_FETCHED.search(said):
-                hint = FETCH_HINT
-            raise _failed(
-                command, runner.name, f"{runner.name} {why}.", said=said, hint=hint, **details
-            )
-    prompt = codecs.getincrementaldecoder("utf-8")("replace").decode(
-        bytes(heard.stdout[:MAX_OUTPUT_BYTES]), final=not heard.cut
-    )
+    cut = len(end.stdout) > MAX_OUTPUT_BYTES
+    why, details, hint = _trouble(settings, runner, end)
+    if why and not cut:
+        why = f"{runner.name} {why}."
+        raise failed(command, why, hint, runner=runner.name, said=message(end.stderr), **details)
+    # A cut output may end inside a character.
+    prompt = end.stdout[:MAX_OUTPUT_BYTES].decode("utf-8", "ignore" if cut else "replace")
     notes = []
-    if heard.cut:
+    if cut:
         notes.append(f"It is longer than {MAX_OUTPUT_BYTES >> 10} KiB. Its end is missing.")
     if "\ufffd" in prompt:
         notes.append("It has bytes that are not valid UTF-8.")
-    return ExecutionResult(prompt, runner.name, heard.cut, tuple(notes))
+    return ExecutionResult(prompt, runner.name, cut, tuple(notes))
 
 
-def _trouble(settings: Settings, heard: ProgramOutput) -> tuple[str, dict[str, int], str | None]:
+def _trouble(
+    settings: Settings, runner: Runner, end: RunEnd
+) -> tuple[str, dict[str, int], str | None]:
     """Return the problem, its details and a remedy; the problem is empty after a success."""
-    code = heard.code
-    if heard.late:
+    code = end.code
+    if end.timed_out or code is None:
         seconds = settings.command_timeout
         return f"did not end within {counted(seconds, 'second')}", {"timeout": seconds}, SLOW_HINT
-    if heard.flooded or code is None:
-        return f"wrote more than {MAX_STDERR_BYTES >> 20} MiB to stderr and was stopped", {}, None
     if code < 0:
         names = {each.value: each.name for each in signal.Signals}
         return f"was killed by {names.get(-code, f'signal {-code}')}", {"signal": -code}, None
+    hint = FETCH_HINT if runner.name == DENO else None
     if code:
-        return f"ended with exit code {code}", {"exit_code": code}, None
-    if not heard.stdout.strip():
-        return "printed no prompt", {"exit_code": 0}, None
+        return f"ended with exit code {code}", {"exit_code": code}, hint
+    if not end.stdout.strip():
+        return "printed no prompt", {"exit_code": 0}, hint
     return "", {}, None
 
 
-def _failed(
-    command: Command,
-    runner: str,
-    why: str,
-    *,
-    said: str = "",
-    hint: str | None = None,
-    **details: int,
-) -> ExecutionError:
-    return ExecutionError(
-        why,
-        hint=hint,
-        details={"command": command.name, "stderr": said or why, "runner": runner, **details},
-    )
+def message(stderr: str) -> str:
+    """Return the end of stderr for display: masked, visible, at most `MAX_MESSAGE_BYTES`."""
+    said = visible(masked(stderr), keep="\n\t").strip()
+    return said.encode()[-MAX_MESSAGE_BYTES:].decode("utf-8", "ignore")

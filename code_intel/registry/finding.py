@@ -24,8 +24,6 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Values = NDArray[np.float64]
 
-MAX_FUSED_RANK = 200
-"""Places of a query that count in a fusion; the worth of later ones is negligible."""
 WORDS_ONLY = "This search used words only."
 
 
@@ -84,34 +82,21 @@ def find(
     """
     if not loaded.index.commands or not queries:
         return CommandMatches()
-    try:
-        views, reason = _by_meaning(loaded, queries, command_vectors)
-    except CodeIntelError as error:
-        views, reason = [], f"embedding: {error.message}"
+    views, reason = [], NO_MODEL
+    if command_vectors is not None:
+        vectors, reason = command_vectors.of(loaded)
+        if vectors is not None:
+            try:
+                views = [_by_meaning(vectors, command_vectors.question(each)) for each in queries]
+            except CodeIntelError as error:
+                reason = f"embedding: {error.message}"
     if reason:
         views = [_by_words(loaded, query) for query in queries]
     results = _together(loaded, queries, views, max(0, top_n))
     return CommandMatches(tuple(results), (f"{reason} {WORDS_ONLY}",) if reason else ())
 
 
-def _by_meaning(
-    loaded: LoadedRegistry, queries: Sequence[str], command_vectors: CommandVectors | None
-) -> tuple[list[_View], str]:
-    """Rank by meaning; without vectors, return the reason.
-
-    Raises:
-        EmbeddingError: The model fails.
-        UsageError: There is nothing in a query to embed.
-    """
-    if command_vectors is None:
-        return [], NO_MODEL
-    vectors, reason = command_vectors.of(loaded)
-    if vectors is None:
-        return [], reason
-    return [_view(vectors, command_vectors.question(query)) for query in queries], ""
-
-
-def _view(vectors: RegistryVectors, question: "NDArray[np.float32]") -> _View:
+def _by_meaning(vectors: RegistryVectors, question: "NDArray[np.float32]") -> _View:
     import numpy as np
 
     asked = vectors.space.queries(question[None])[0]
@@ -127,11 +112,11 @@ def _by_words(loaded: LoadedRegistry, query: str) -> _View:
     """Rank by words. The score is the share of a query's words that a command contains."""
     import numpy as np
 
-    index, said = loaded.reading, reading.read_query(query)
-    worth = index.scores(said.terms)
+    index, (terms, ways) = loaded.reading, reading.read_query(query)
+    worth = index.scores(terms)
     found = np.flatnonzero(worth > 0)
     shares = [
-        np.minimum(1.0, index.scores(way) / sum(map(index.idf, way))) for way in said.ways
+        np.minimum(1.0, index.scores(way) / sum(map(index.idf, way))) for way in ways
     ]  # a way has a term, and the weight of a term is above 0
     scores = np.max(shares, axis=0) if shares else np.zeros_like(worth)
     order: list[int] = found[np.argsort(-worth[found], kind="stable")].tolist()
@@ -145,22 +130,13 @@ def _together(
     import numpy as np
 
     index = loaded.index
-    order = views[0].order[:top_n]
-    places: dict[int, list[int]] = {}
-    if len(views) > 1:
-        fused = rrf.fused([view.order[:MAX_FUSED_RANK] for view in views])
-        order = [at for at, _, _ in fused][:top_n]
-    if len(order) < top_n:
-        everything = dict.fromkeys((*order, *views[0].order, *range(len(index.commands))))
-        order = list(everything)[:top_n]
-    for view in views:
-        known = {at: place for place, at in enumerate(view.order, start=1)}
-        for at in order:
-            places.setdefault(at, []).append(known.get(at, rrf.NOT_FOUND))
+    fused = {at: ranks for at, _, ranks in rrf.fused([view.order for view in views])}
+    nowhere = (rrf.NOT_FOUND,) * len(views)
+    order = [*dict.fromkeys((*fused, *range(len(index.commands))))][:top_n]
     scores = np.max([view.scores for view in views], axis=0)
     bm25 = np.max([index.scores(index.terms(query)) for query in queries], axis=0)
     falling = accumulate((float(scores[at]) for at in order), min)
     return [
-        CommandFinding(index.commands[at], value, float(bm25[at]), tuple(places[at]))
+        CommandFinding(index.commands[at], value, float(bm25[at]), fused.get(at, nowhere))
         for at, value in zip(order, falling, strict=True)
     ]

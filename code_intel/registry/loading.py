@@ -4,31 +4,29 @@ A file is read at each call, and checked again after a change. Nothing is writte
 a config has the default one.
 """
 
-import hashlib
+import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from code_intel.errors import RegistryError
-from code_intel.index.safe_files import read_resolved
 from code_intel.registry import checking, place, reading
 from code_intel.registry.bm25 import BM25Index
-from code_intel.registry.checking import MalformedRegistry
+from code_intel.registry.checking import MalformedRegistry, reason_of
 from code_intel.registry.records import DEFAULT_AGENT, Registry
 from code_intel.registry.sources.discovery import ClientCommands, client_commands, folders
 
-ALL_AGENTS = "*"
-"""Stands for every agent where all registries are reloaded."""
 MAX_REGISTRY_BYTES = 8 * 1024 * 1024
 MAX_CONFIG_BYTES = 256 * 1024
 MAX_CACHED_BYTES = 4 * MAX_REGISTRY_BYTES
 """Bytes of the files in memory, the latest first; each needs about eight times its size."""
 NOT_FOUND = "File not found"
 """Seed 001's words."""
+CREATE_HINT = f"Create it (docs/command-registry.md), or name another file in {place.CONFIG}."
 DEFAULT_REGISTRIES: Mapping[str, str] = MappingProxyType({DEFAULT_AGENT: place.REGISTRY})
 """The registries without a config (seed 000)."""
 
@@ -37,26 +35,19 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, eq=False)
 class LoadedRegistry:
-    """A registry and the digest of its file's content."""
+    """A registry with the indexes of its words, which are built at their first use."""
 
     registry: Registry
-    digest: str
 
     @cached_property
     def index(self) -> BM25Index:
-        """The BM25 index of its words, built at the first use."""
+        """The BM25 index of its words."""
         return BM25Index(self.registry.commands)
 
     @cached_property
     def reading(self) -> BM25Index:
         """The BM25 index of its stems and their English (see `reading`)."""
-        return reading.index(self.registry.commands)
-
-
-class _CachedFile(NamedTuple):
-    path: Path
-    data: bytes
-    value: Any
+        return BM25Index(self.registry.commands, tokenize=reading.description_terms)
 
 
 class Registries:
@@ -69,9 +60,9 @@ class Registries:
 
     def __init__(self, root: Path, home: Path | None = None) -> None:
         self._within = place.roots(root, home)
-        self._kept: dict[str, _CachedFile] = {}
+        self._kept: dict[str, tuple[Path, bytes, Any]] = {}
         self._joined: tuple[LoadedRegistry | None, ClientCommands, LoadedRegistry] | None = None
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
 
     def agents(self) -> tuple[str, ...]:
         """Return the names of all agents, in the order of the config.
@@ -93,7 +84,7 @@ class Registries:
         with self._lock:
             if agent != DEFAULT_AGENT or not folders(self._within[0]):
                 return self._registered(agent)
-            is_there = agent in self._config() and self._place(agent)[0] is not None
+            is_there = agent in self._config() and os.path.lexists(self._path(agent))
             own = self._registered(agent) if is_there else None
             found = client_commands(self._within[0])
             if self._joined is None or self._joined[0] is not own or self._joined[1] != found:
@@ -102,106 +93,56 @@ class Registries:
 
     def _registered(self, agent: str) -> LoadedRegistry:
         """Return the registry in the file of an agent; raise RegistryError as `of`."""
-        with self._lock:
-            path, written = self._place(agent)
-            if path is None:
-                missing = place.candidates(written, self._within)[0]
-                hint = (
-                    f"Create it (docs/command-registry.md), or name another file in {place.CONFIG}."
-                )
-                raise self._error(missing, NOT_FOUND, hint)
-
-            def made(data: bytes, digest: str) -> LoadedRegistry:
-                return LoadedRegistry(checking.registry(data, agent, path), digest)
-
-            return self._read(agent, path, MAX_REGISTRY_BYTES, made)
-
-    def reload(self, agent: str = DEFAULT_AGENT) -> LoadedRegistry:
-        """Read the registry of an agent, even if its file is unchanged.
-
-        Raises:
-            RegistryError: As in `of`.
-        """
-        with self._lock:
-            self._kept.pop(agent, None)
-            return self.of(agent)
-
-    def reload_all(self) -> Iterator[tuple[str, LoadedRegistry | RegistryError]]:
-        """Read the registry of each agent anew; yield it, or why it cannot be used.
-
-        They are read one after the other, because all may need too much memory.
-
-        Raises:
-            RegistryError: The config cannot be used.
-        """
-        with self._lock:
-            self._kept.clear()
-        for agent in self.agents():
-            try:
-                yield agent, self.of(agent)
-            except RegistryError as error:
-                yield agent, error
+        path = self._path(agent)
+        return self._read(
+            agent,
+            path,
+            MAX_REGISTRY_BYTES,
+            lambda data: LoadedRegistry(checking.registry(data, agent, path)),
+        )
 
     def _config(self) -> Mapping[str, str]:
         path = place.first(place.CONFIG, self._within)
         if path is None:
             return DEFAULT_REGISTRIES
-        return self._read(
-            place.CONFIG,
-            path,
-            MAX_CONFIG_BYTES,
-            lambda data, _: checking.registries(data),
-        )
+        return self._read(place.CONFIG, path, MAX_CONFIG_BYTES, checking.registries)
 
-    def _place(self, agent: str) -> tuple[Path | None, str]:
-        """Return the file of an agent's registry, if there is one, and its path in the config."""
+    def _path(self, agent: str) -> Path:
+        """Return the path of an agent's registry; if it is not there, where it should be."""
         config = self._config()
-        path = place.first(place.CONFIG, self._within) or self._within[0] / place.CONFIG
+        named_in = place.first(place.CONFIG, self._within) or self._within[0] / place.CONFIG
         if agent not in config:
             known = ", ".join(config) or "none"
             raise RegistryError(
                 f"There is no such agent. Agents: {known}.",
                 hint=f"Use one of them, or add the agent to {place.CONFIG}.",
                 details={
-                    "path": place.shown(path, self._within),
+                    "path": place.shown(named_in, self._within),
                     "details": f"registries has no such agent; agents: {known}",
                 },
             )
-        if not place.candidates(config[agent], self._within):
-            raise self._error(
-                path, f"registries.{agent} is outside the project and the home folder"
-            )
-        return place.first(config[agent], self._within), config[agent]
+        paths = place.candidates(config[agent], self._within)
+        if not paths:
+            outside = f"registries.{agent} is outside the project and the home folder"
+            raise self._error(named_in, outside)
+        return place.first(config[agent], self._within) or paths[0]
 
-    def _read(
-        self, key: str, path: Path, most: int, made: Callable[[bytes, str], ResultT]
-    ) -> ResultT:
+    def _read(self, key: str, path: Path, most: int, made: Callable[[bytes], ResultT]) -> ResultT:
         """Return what is made of a file's content; the former result if it is unchanged."""
         try:
-            data = self._content(path, most)
+            _, data = place.content(path, self._within, most)
             kept = self._kept.pop(key, None)
-            if kept is None or (kept.path, kept.data) != (path, data):
-                kept = _CachedFile(path, data, made(data, hashlib.sha256(data).hexdigest()))
-        except MalformedRegistry as error:
-            raise self._error(path, str(error)) from None
+            if kept is None or kept[:2] != (path, data):
+                kept = path, data, made(data)
         except FileNotFoundError:
-            raise self._error(path, NOT_FOUND) from None
-        except OSError as error:
-            raise self._error(path, error.strerror or str(error)) from None
+            raise self._error(path, NOT_FOUND, CREATE_HINT) from None
+        except (MalformedRegistry, OSError) as error:
+            raise self._error(path, reason_of(error)) from None
         self._kept[key] = kept
-        while sum(len(each.data) for each in self._kept.values()) > MAX_CACHED_BYTES:
+        while sum(len(data) for _, data, _ in self._kept.values()) > MAX_CACHED_BYTES:
             del self._kept[next(iter(self._kept))]  # a config may name a hundred large ones
-        value: ResultT = kept.value
+        value: ResultT = kept[2]
         return value
-
-    def _content(self, path: Path, most: int) -> bytes:
-        real = place.confined(path, self._within)
-        if real is None:
-            raise MalformedRegistry("It is outside the project and the home folder")
-        data, _ = read_resolved(str(real), most + 1)
-        if len(data) > most:
-            raise MalformedRegistry(f"It is larger than {most // 1024:,} KiB")
-        return data
 
     def _error(self, path: Path, reason: str, hint: str | None = None) -> RegistryError:
         shown = place.shown(path, self._within)
@@ -229,5 +170,4 @@ def _joined(root: Path, own: LoadedRegistry | None, found: ClientCommands) -> Lo
         notes=(*registry.notes, *found.notes, *hidden),
         folders=found.folders,
     )
-    content = repr((own and own.digest, found.commands))
-    return LoadedRegistry(joined, hashlib.sha256(content.encode("utf-8", "replace")).hexdigest())
+    return LoadedRegistry(joined)

@@ -5,13 +5,11 @@ registry is ready soon. A registry has vectors only when all of its commands hav
 without would be ranked last (docs/decisions/0087).
 """
 
-import logging
-import math
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.chunking.words import split_identifier
@@ -30,19 +28,11 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 
     Rows = NDArray[np.float32]
 
-logger = logging.getLogger(__name__)
-
 VECTOR_TIMEOUT_S = 1.0
 """Seconds that a search of a server waits for vectors; then it is answered by words."""
-MAX_WAITED_TEXTS = 200
-"""Missing vectors up to which a search waits; more take longer than the timeout."""
 TEXTS_PER_BATCH = 64
 VECTORS_PER_BLOCK = 1_024
 """Vectors that are converted at a time; conversion needs six times their memory."""
-RETRY_SECONDS = 10.0
-"""Time after which a model that failed is tried again; until then, searches do not wait."""
-STOP_SECONDS = 5.0
-PROGRESS_SECONDS = 0.2
 MAX_REGISTRIES = 8
 """Registries whose vectors are in memory."""
 
@@ -71,24 +61,34 @@ class RegistryVectors(NamedTuple):
 
 @dataclass(eq=False)
 class _Job:
-    """The vectors of one state of a registry, or the work on them.
+    """The work on the vectors of a registry.
 
     Attributes:
-        missing: Number of texts without a vector; None until the cache has been asked.
-        problem: Why it ended without vectors.
-        retry_at: When a problem has to be tried again.
-        is_over: Whether it has ended, or has been stopped.
+        loaded: The registry.
+        identity: The identity of the engine.
+        missing: Number of texts without a vector, as far as they have been looked up.
+        is_stopped: Whether the vectors are not needed any more.
+        vectors: The result.
     """
 
+    loaded: LoadedRegistry
     identity: str
-    digest: str
-    texts: tuple[str, ...]
-    missing: int | None = None
-    vectors: RegistryVectors | None = None
-    problem: str = ""
-    retry_at: float = math.inf
-    is_over: bool = False
-    thread: threading.Thread | None = None
+    missing: int = 0
+    is_stopped: bool = False
+    vectors: Future[RegistryVectors] = field(default_factory=Future)
+
+    def outcome(self) -> tuple[RegistryVectors | None, str]:
+        """Return the vectors, or why there are none."""
+        commands = len(self.loaded.index.commands)
+        if not self.vectors.done():
+            missing = min(self.missing, commands)
+            return None, PENDING.format(missing, commands) if missing else LOADING
+        error = self.vectors.exception()
+        if isinstance(error, CodeIntelError):
+            return None, f"embedding: {error.message}"
+        if error is not None:
+            return None, f"embedding: An unexpected {type(error).__name__} occurred."
+        return self.vectors.result(), ""
 
 
 class CommandVectors:
@@ -98,47 +98,28 @@ class CommandVectors:
         embedder: The embedder of the process.
         cache: The user's vector cache.
         patience: Seconds that a search waits at most.
-        retry: Seconds after which a failed model is tried again.
     """
 
     def __init__(
-        self,
-        embedder: Embedder,
-        cache: VectorCache,
-        patience: float = VECTOR_TIMEOUT_S,
-        retry: float = RETRY_SECONDS,
+        self, embedder: Embedder, cache: VectorCache, patience: float = VECTOR_TIMEOUT_S
     ) -> None:
         self._embedder = embedder
         self._cache = cache
         self._patience = patience
-        self._retry = retry
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
+        self._threads = ThreadPoolExecutor(MAX_REGISTRIES, thread_name_prefix="embed commands")
         self._is_closed = False
 
-    def of(self, loaded: LoadedRegistry) -> tuple[RegistryVectors | None, str]:
-        """Return the vectors of a registry, or why there are none; wait for a small registry."""
-        with self._changed:
-            job, reason = self._job(loaded)
-            if job is None:
-                return None, reason
-            self._changed.wait_for(
-                lambda: job.is_over or (job.missing or 0) > MAX_WAITED_TEXTS, self._patience
-            )
-            return job.vectors, _why_not(job)
-
-    def wait_for(self, loaded: LoadedRegistry, told: Callable[[int, int], None]) -> str:
-        """Wait for the vectors of a registry; return why there are none, or an empty text.
-
-        `told` is called now and then with the number of finished texts and their total.
-        """
-        with self._changed:
-            job, reason = self._job(loaded)
-        while job is not None and not job.is_over:
-            told(0 if job.missing is None else len(job.texts) - job.missing, len(job.texts))
-            with self._changed:
-                self._changed.wait(PROGRESS_SECONDS)
-        return reason if job is None else _why_not(job)
+    def of(
+        self, loaded: LoadedRegistry, patience: float | None = None
+    ) -> tuple[RegistryVectors | None, str]:
+        """Return the vectors of a registry, or why there are none; wait for `patience` seconds."""
+        job, reason = self._job(loaded)
+        if job is None:
+            return None, reason
+        wait([job.vectors], self._patience if patience is None else patience)
+        return job.outcome()
 
     def question(self, query: str) -> "Rows":
         """Return the vector of a question, shape (dimensions,), of length 1.
@@ -151,66 +132,43 @@ class CommandVectors:
 
     def close(self) -> None:
         """End the work; the vectors made so far stay in the cache."""
-        with self._changed:
+        with self._lock:
             self._is_closed = True
-            jobs = list(self._jobs.values())
-            for job in jobs:
-                self._stop(job)
-        for job in jobs:
-            if job.thread is not None:
-                job.thread.join(STOP_SECONDS)
+            for job in self._jobs.values():
+                job.is_stopped = True
+        self._threads.shutdown()
 
     def _job(self, loaded: LoadedRegistry) -> tuple[_Job | None, str]:
         """Return the job of a registry, begun if necessary, or why there is none."""
-        identity, whose = (
-            self._embedder.identity,
-            f"{loaded.registry.agent}\n{loaded.registry.path}",
-        )
-        if not loaded.index.commands or self._is_closed:
-            return None, ""
-        if not identity or identity not in curves() or fitted(identity) is None:
-            return None, UNCALIBRATED_COMMANDS.format(identity) if identity else NO_MODEL
-        whose = f"{loaded.registry.agent}\n{loaded.registry.path}"
-        job = self._jobs.pop(whose, None)
-        is_current = job and (job.identity, job.digest) == (identity, loaded.digest)
-        if job is None or not is_current or time.monotonic() >= job.retry_at:
-            if job is not None:
-                self._stop(job)
-            job = _Job(identity, loaded.digest, (*map(card, loaded.index.commands), *everyday()))
-            job.thread = threading.Thread(
-                target=self._work, args=(job,), name="embed commands", daemon=True
-            )
-            job.thread.start()
-        self._jobs[whose] = job
-        while len(self._jobs) > MAX_REGISTRIES:
-            self._stop(self._jobs.popitem(last=False)[1])
-        return job, ""
+        identity = self._embedder.identity
+        with self._lock:
+            if not loaded.index.commands or self._is_closed:
+                return None, ""
+            if not identity or identity not in curves() or fitted(identity) is None:
+                return None, UNCALIBRATED_COMMANDS.format(identity) if identity else NO_MODEL
+            job = self._jobs.pop(loaded.registry.agent, None)
+            if job is None or job.loaded is not loaded or job.identity != identity or _failed(job):
+                if job is not None:
+                    job.is_stopped = True
+                job = _Job(loaded, identity)
+                job.vectors = self._threads.submit(self._made, job)
+            self._jobs[loaded.registry.agent] = job
+            if len(self._jobs) > MAX_REGISTRIES:
+                self._jobs.popitem(last=False)[1].is_stopped = True
+            return job, ""
 
-    def _stop(self, job: _Job) -> None:
-        job.is_over = True
-        self._changed.notify_all()
+    def _made(self, job: _Job) -> RegistryVectors:
+        """Take vectors from the cache, and make the others.
 
-    def _work(self, job: _Job) -> None:
-        vectors, problem = None, ""
-        try:
-            vectors = self._made(job)
-        except CodeIntelError as error:
-            problem = error.message
-        except Exception as error:  # end the job, or searches would wait for it
-            logger.exception("vectors of commands failed")
-            problem = f"An unexpected {type(error).__name__} occurred."
-        with self._changed:
-            job.vectors, job.problem, job.is_over = vectors, problem, True
-            job.retry_at = time.monotonic() + self._retry if problem else math.inf
-            self._changed.notify_all()
-
-    def _made(self, job: _Job) -> RegistryVectors | None:
-        """Take vectors from the cache, and make the others; return None if the job was stopped."""
+        Raises:
+            EmbeddingError: The model failed or has changed, or the vectors are not needed any more.
+        """
+        texts = (*map(card, job.loaded.index.commands), *everyday())
         size = self._embedder.dimensions
-        cached = self._cache.get(job.identity, job.texts)
+        cached = self._cache.get(job.identity, texts)
         known = {text: row for text, row in cached.items() if row.shape == (size,)}
-        left = [text for text in dict.fromkeys(job.texts) if text not in known]
-        self._count(job, len(left))
+        left = [text for text in dict.fromkeys(texts) if text not in known]
+        job.missing = len(left)
         for at in range(0, len(left), TEXTS_PER_BATCH):
             batch = left[at : at + TEXTS_PER_BATCH]
             new = dict(zip(batch, self._embedder.passages(batch), strict=True))
@@ -218,44 +176,31 @@ class CommandVectors:
                 raise EmbeddingError("The embedding model has changed. Search again.")
             self._cache.put(job.identity, new)
             known |= new
-            self._count(job, len(left) - at - len(batch))
-            if job.is_over:
-                return None
-        self._embedder.queries([job.texts[0]])  # so that the next question waits for no model
-        return _compared(job, known)
-
-    def _count(self, job: _Job, missing: int) -> None:
-        with self._changed:
-            job.missing = missing
-            self._changed.notify_all()
+            job.missing -= len(batch)
+            if job.is_stopped:
+                raise EmbeddingError("The registry has changed. Search again.")
+        self._embedder.queries([texts[0]])  # so that the next question waits for no model
+        return _compared(job.identity, [known[text] for text in texts])
 
 
-def _compared(job: _Job, known: "dict[str, Rows]") -> RegistryVectors:
-    """Return the vectors of a job in the space in which they are compared with questions."""
+def _failed(job: _Job) -> bool:
+    return job.vectors.done() and job.vectors.exception() is not None
+
+
+def _compared(identity: str, vectors: "Sequence[Rows]") -> RegistryVectors:
+    """Return vectors in the space in which they are compared with questions."""
     import numpy as np
 
-    calibration = fitted(job.identity)
+    calibration = fitted(identity)
     assert calibration is not None  # noqa: S101 - else nothing was begun
     space = calibration.space
     blocks = (
-        np.stack([known[text] for text in job.texts[at : at + VECTORS_PER_BLOCK]])
-        for at in range(0, len(job.texts), VECTORS_PER_BLOCK)
+        np.stack(vectors[at : at + VECTORS_PER_BLOCK])
+        for at in range(0, len(vectors), VECTORS_PER_BLOCK)
     )
     rows = np.concatenate([space.passages(block).astype(np.float32) for block in blocks])
     commands = len(rows) - len(everyday())
-    return RegistryVectors(job.identity, rows[:commands], rows[commands:], space)
-
-
-def _why_not(job: _Job) -> str:
-    """Return why a job has no vectors; an empty text if it has."""
-    if job.vectors is not None:
-        return ""
-    if job.problem:
-        return f"embedding: {job.problem}"
-    if job.missing:
-        commands = len(job.texts) - len(everyday())
-        return PENDING.format(min(job.missing, commands), commands)
-    return LOADING
+    return RegistryVectors(identity, rows[:commands], rows[commands:], space)
 
 
 def card(command: Command) -> str:

@@ -1,4 +1,4 @@
-"""Check the identifiers and options of a command before anything is started.
+"""Check the options of a command before anything is started.
 
 `OPTIONS` is seed 000's mapping as a table. A program gets the long form of each option as one
 argument that cannot be read as another option: the short `-d` has different meanings in different
@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
-
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from typing import Any
 
 from code_intel.config.client_files import GUARDED_FILES
 from code_intel.config.writable_folders import is_inside
@@ -20,13 +18,7 @@ from code_intel.forest.text.grep import confined
 from code_intel.foundation.text import hidden_character, visible
 from code_intel.index.corpus import SECRET_REASON, refusal
 from code_intel.index.safe_files import real_path
-from code_intel.registry.records import (
-    EDITION_NAME_PATTERN,
-    IDENTIFIER_PATTERN,
-    MAX_NAME_CHARS,
-    VARIABLE_PATTERN,
-    Command,
-)
+from code_intel.registry.records import EDITION_NAME_PATTERN, VARIABLE_PATTERN, Command
 from code_intel.session.write_gate import is_guarded, is_protected
 
 MAX_VARIABLES = 50
@@ -51,49 +43,19 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _BY_FLAG = {flag: key for key, flags in COMMAND_OPTIONS.items() for flag in flags}
 
 
-def _one_line(value: str) -> str:
-    if value.startswith("-") or hidden_character(value):
-        raise ValueError("Input should be one line, without control characters, not begin with -")
-    return value
-
-
-_VALUE: TypeAdapter[str] = TypeAdapter(
-    Annotated[str, Field(strict=True, max_length=MAX_VALUE_CHARS), AfterValidator(_one_line)]
-)
-_INPUT: TypeAdapter[str] = TypeAdapter(
-    Annotated[str, Field(strict=True, max_length=MAX_INPUT_CHARS)]
-)
-
-
 @dataclass(frozen=True, slots=True)
 class OptionRequest:
-    """The checked options of one execution; missing ones are empty, `stdin` is None.
+    """The checked options of one execution.
 
     `file` and `destination` are relative to the project; `variables` are (`uv-NAME`, value) pairs.
     """
 
-    edition: str = ""
-    adaptation: str = ""
-    file: str = ""
-    destination: str = ""
+    edition: str | None = None
+    adaptation: str | None = None
+    file: str | None = None
+    destination: str | None = None
     stdin: str | None = None
     variables: tuple[tuple[str, str], ...] = ()
-
-
-def check_identifiers(agent: str, c1: str, c2: str, c3: str) -> None:
-    """Refuse names that could be misread on a command line or in a path.
-
-    Raises:
-        UsageError: Names the field.
-    """
-    for field, value in {"agent": agent, "c1": c1, "c2": c2, "c3": c3}.items():
-        if len(value) > MAX_NAME_CHARS or not IDENTIFIER_PATTERN.fullmatch(value):
-            raise UsageError(
-                f"{field} is {_shown(value)}, which cannot be part of a command.",
-                hint=f"{field} has letters, digits, dots, dashes and underscores. "
-                "Search lists the commands.",
-                details={"field": field},
-            )
 
 
 def checked(given: GivenOptions, command: Command, root: Path) -> OptionRequest:
@@ -120,14 +82,12 @@ def checked(given: GivenOptions, command: Command, root: Path) -> OptionRequest:
     variables = tuple((key, value) for key, value in texts.items() if key not in COMMAND_OPTIONS)
     if len(variables) > MAX_VARIABLES:
         raise _wrong("", f"has more than {MAX_VARIABLES} variables", "Pass fewer.")
-    return OptionRequest(
-        edition=texts.get("edition", ""),
-        adaptation=texts.get("adaptation", ""),
-        file=_file(root, texts["file"]) if "file" in texts else "",
-        destination=_destination(root, texts["destination"]) if "destination" in texts else "",
-        stdin=texts.get("stdin"),
-        variables=variables,
-    )
+    if "file" in texts:
+        texts["file"] = _file(root, texts["file"])
+    if "destination" in texts:
+        texts["destination"] = _destination(root, texts["destination"])
+    given_keys = texts.keys() & COMMAND_OPTIONS.keys()
+    return OptionRequest(variables=variables, **{key: texts[key] for key in given_keys})
 
 
 def argv(asked: OptionRequest) -> list[str]:
@@ -139,17 +99,13 @@ def argv(asked: OptionRequest) -> list[str]:
 
 def _pairs(given: GivenOptions) -> list[tuple[str, Any]]:
     """Return the (key, value) pairs of options given in either form."""
-    if given is None:
-        return []
     if isinstance(given, Mapping):
-        return [(_known(str(key)), value) for key, value in given.items()]
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise _wrong("", "must be an object", 'Pass an object such as {"edition": "default"}.')
-    return [_pair(number, item) for number, item in enumerate(given)]
+        return [(_known(key), value) for key, value in given.items()]
+    return [_pair(number, item) for number, item in enumerate(given or ())]
 
 
-def _pair(number: int, item: object) -> tuple[str, str]:
-    flag, equals, value = item.partition("=") if isinstance(item, str) else ("", "", "")
+def _pair(number: int, item: str) -> tuple[str, str]:
+    flag, equals, value = item.partition("=")
     key = _BY_FLAG.get(flag) or (flag[2:] if VARIABLE_PATTERN.fullmatch(flag[2:]) else "")
     if not (equals and key and flag.startswith("-")):
         flags = ", ".join(flags[0] for flags in COMMAND_OPTIONS.values() if flags)
@@ -167,10 +123,15 @@ def _known(key: str) -> str:
 
 def _text(key: str, value: object) -> str:
     """Return a valid value: a short text that is not an option and has no invisible characters."""
-    try:
-        return (_INPUT if key == "stdin" else _VALUE).validate_python(value)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+    longest = MAX_INPUT_CHARS if key == "stdin" else MAX_VALUE_CHARS
+    if not isinstance(value, str):
+        problem = "it should be a text"
+    elif len(value) > longest:
+        problem = f"it should have at most {longest} characters"
+    elif key != "stdin" and (value.startswith("-") or hidden_character(value)):
+        problem = "it should be one line, without control characters, and not begin with -"
+    else:
+        return value
     raise _wrong(key, f"is {_shown(value)}: {problem}", DESCRIBE_HINT)
 
 

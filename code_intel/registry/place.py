@@ -15,7 +15,8 @@ from pathlib import Path
 from code_intel.config.reading import printable_key
 from code_intel.config.settings import COMMANDS_FOLDER
 from code_intel.foundation.text import visible
-from code_intel.index.safe_files import real_path
+from code_intel.index.safe_files import read_resolved, real_path
+from code_intel.registry.checking import MalformedRegistry
 
 CONFIG = f"{COMMANDS_FOLDER}/config/registry_config.json"
 REGISTRY = f"{COMMANDS_FOLDER}/registry.json"
@@ -54,6 +55,23 @@ def confined(path: Path, within: Sequence[Path]) -> Path | None:
     """
     real = real_path(path)
     return real if _is_in(real, [real_path(root) for root in within]) else None
+
+
+def content(path: Path, within: Sequence[Path], most: int) -> tuple[Path, bytes]:
+    """Return where a file really is, and its content.
+
+    Raises:
+        MalformedRegistry: It is in none of the folders, or larger than `most` bytes.
+        OSError: It cannot be read.
+    """
+    real = confined(path, within)
+    if real is None:
+        where = "the project" if len(within) == 1 else "the project and the home folder"
+        raise MalformedRegistry(f"it is outside {where}")
+    data, _ = read_resolved(str(real), most + 1)
+    if len(data) > most:
+        raise MalformedRegistry(f"it is larger than {most // 1024:,} KiB")
+    return real, data
 
 
 def shown(path: Path, within: Sequence[Path]) -> str:

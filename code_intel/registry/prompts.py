@@ -9,23 +9,22 @@ replaced again (docs/decisions/0046).
 """
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from code_intel.chunking import front_matter
 from code_intel.errors import ExecutionError
 from code_intel.index.safe_files import read_inside
 from code_intel.registry.options import MAX_INPUT_CHARS, OptionRequest
-from code_intel.registry.place import confined, roots
-from code_intel.registry.records import Command
+from code_intel.registry.place import PROMPTS, confined, mentioned, roots
+from code_intel.registry.records import Command, ExecutionResult
 
 DEFAULT_EDITION = "default"
 MAX_PROMPT_BYTES = 256 * 1024
 """Bytes of a prompt's file, and of a rendered prompt."""
 MAX_PROMPT_NOTES = 20
 _VARIABLE = re.compile(
-    r"\{(input_text|input_text_file|destination_path|uv-[A-Za-z0-9][A-Za-z0-9_-]*)\}"
+    r"\{(?P<name>input_text|input_text_file|destination_path|uv-[A-Za-z0-9][A-Za-z0-9_-]*)\}"
 )
 GIVEN_BY = {
     "input_text": "stdin",
@@ -33,14 +32,7 @@ GIVEN_BY = {
     "destination_path": "destination",
 }
 """The option that sets a variable; `{uv-NAME}` is set by the option of that name."""
-
-
-class RenderedPrompt(NamedTuple):
-    """A rendered prompt, notes about it, and whether its end is missing."""
-
-    text: str
-    notes: tuple[str, ...] = ()
-    truncated: bool = False
+HINT = "Write that file, or let climpt execute commands (setting command_runner)."
 
 
 def places(command: Command, asked: OptionRequest) -> tuple[str, ...]:
@@ -56,14 +48,11 @@ def places(command: Command, asked: OptionRequest) -> tuple[str, ...]:
     return tuple(f"{command.c1}/{command.c2}/{command.c3}/{name}" for name in names)
 
 
-def render(
-    folder: Path, shown: str, command: Command, asked: OptionRequest, root: Path
-) -> RenderedPrompt:
+def render(folder: Path, command: Command, asked: OptionRequest, root: Path) -> ExecutionResult:
     """Return a command's prompt.
 
     Args:
         folder: The prompts of its registry.
-        shown: The same folder as messages call it.
         command: Its identifiers and the names of its editions were checked.
         asked: What it is given.
         root: The project that `asked.file` is in.
@@ -71,23 +60,38 @@ def render(
     Raises:
         ExecutionError: There is no prompt, or it cannot be read.
     """
-    place, text = chosen(folder, shown, command, asked, root)
+    shown = mentioned(folder, roots(root), PROMPTS)
+    place, text = _chosen(folder, shown, command, asked, root)
     best = places(command, asked)[0]
     notes = [] if place == best else [f"{best} does not exist; {place} was used."]
     if "\ufffd" in text:
         notes.append(f"{place} has bytes that are not valid UTF-8.")
-    body = _body(text)
-    names = dict.fromkeys(found[1] for found in _VARIABLE.finditer(body))
-    values = _values(asked, root, names, notes)
-    rendered, whole = bounded(_parts(body, values))
-    notes += [f"{{{name}}} was not replaced: {_how(name)}." for name in names if name not in values]
-    notes += [f"The prompt does not use {key}." for key in _unused(asked, names)]
+    parsed = front_matter.parse(text, lambda _unread: {})
+    body = text if parsed is None else f"{parsed[1]}\n"
+    marks = list(_VARIABLE.finditer(body))
+    names = dict.fromkeys(map(name_of, marks))
+    given = {name: getattr(asked, key) for name, key in GIVEN_BY.items()}
+    values = {name: value for name, value in given.items() if value is not None}
+    values |= dict(asked.variables)
+    unused = [name for name in values if name not in names]
+    if asked.file and "input_text" in names and "input_text" not in values:
+        values["input_text"] = _text_of(root, asked.file, notes)
+        unused = [name for name in unused if name != "input_text_file"]
+    prompt, whole = bounded(fill(body, marks, values))
+    notes += [
+        f"{{{name}}} was not replaced: pass the option {GIVEN_BY.get(name, name)}."
+        for name in names
+        if name not in values
+    ]
+    notes += [f"The prompt does not use {GIVEN_BY.get(name, name)}." for name in unused]
     if not whole:
         notes.append(f"It is longer than {MAX_PROMPT_BYTES >> 10} KiB. Its end is missing.")
-    return RenderedPrompt(rendered, tuple(notes[:MAX_PROMPT_NOTES]), not whole)
+    return ExecutionResult(
+        prompt, PROMPTS, not whole, tuple(notes[:MAX_PROMPT_NOTES]), f"{shown}/{place}"
+    )
 
 
-def chosen(
+def _chosen(
     folder: Path, shown: str, command: Command, asked: OptionRequest, root: Path
 ) -> tuple[str, str]:
     """Return the first of a command's places that is there, and what it says.
@@ -97,83 +101,33 @@ def chosen(
     """
     wanted = places(command, asked)
     for place in wanted:
-        if (text := _read(folder, shown, command, place, root)) is not None:
-            return place, text
+        try:
+            return place, _read(folder, place, root)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            why = f"{shown}/{place} cannot be read: {error.strerror or error}."
+            raise failed(command, why, HINT) from None
     looked = ", ".join(f"{shown}/{place}" for place in wanted[:4])
-    raise _failed(command, f"There is no prompt: {looked}.", "Create that file")
+    raise failed(command, f"There is no prompt: {looked}.", HINT)
 
 
-def _read(folder: Path, shown: str, command: Command, place: str, root: Path) -> str | None:
-    """Return the content of a file in the folder, None if it does not exist.
-
-    Raises:
-        ExecutionError: It is too large, a link, or unreadable.
-    """
-    try:
-        data = _content(folder, place, root)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        why = f"{shown}/{place} cannot be read: {error.strerror or error}"
-        raise _failed(command, f"{why}.", "Replace the link by a file") from None
-    if len(data) > MAX_PROMPT_BYTES:
-        raise _failed(
-            command, f"{shown}/{place} is larger than {MAX_PROMPT_BYTES >> 10} KiB.", "Shorten it"
-        )
-    return data.decode("utf-8-sig", "replace")
-
-
-def _content(folder: Path, place: str, root: Path) -> bytes:
-    """Return a file's bytes. The registry's folder is checked again, as it may be a link by now.
+def _read(folder: Path, place: str, root: Path) -> str:
+    """Return the text of a prompt. The registry's folder is checked again: it may be a link by now.
 
     Raises:
-        OSError: It is missing, unreadable, outside the project and the home, or behind a link.
+        OSError: It is missing, unreadable, too large, behind a link, or outside the project and
+            the home.
     """
     real = confined(folder.parent, roots(root))
     if real is None:
         raise OSError(0, "it is outside the project and the home folder")
     top = Path(real.anchor)
-    return read_inside(
-        top, f"{real.relative_to(top).as_posix()}/{folder.name}/{place}", MAX_PROMPT_BYTES + 1
-    )
-
-
-def _body(text: str) -> str:
-    """Return the text after the front matter, which is not parsed."""
-
-    def unread(_block: str) -> dict[str, Any]:
-        return {}
-
-    parsed = front_matter.parse(text, unread)
-    return text if parsed is None else f"{parsed[1]}\n"
-
-
-def _values(
-    asked: OptionRequest, root: Path, names: Container[str], notes: list[str]
-) -> Mapping[str, str]:
-    """Return the values of the variables; a file is read only if its text is needed."""
-    values = dict(asked.variables)
-    if asked.file:
-        values["input_text_file"] = asked.file
-    if asked.destination:
-        values["destination_path"] = asked.destination
-    if asked.stdin is not None:
-        values["input_text"] = asked.stdin
-    elif asked.file and "input_text" in names:
-        values["input_text"] = _text_of(root, asked.file, notes)
-    return values
-
-
-def _unused(asked: OptionRequest, names: Container[str]) -> list[str]:
-    """Return the options that this prompt does not use."""
-    by_file = "input_text_file" in names or (asked.stdin is None and "input_text" in names)
-    given = {
-        "stdin": asked.stdin is not None and "input_text" not in names,
-        "file": bool(asked.file) and not by_file,
-        "destination": bool(asked.destination) and "destination_path" not in names,
-        **{name: name not in names for name, _ in asked.variables},
-    }
-    return [key for key, unused in given.items() if unused]
+    name = f"{real.relative_to(top).as_posix()}/{folder.name}/{place}"
+    data = read_inside(top, name, MAX_PROMPT_BYTES + 1)
+    if len(data) > MAX_PROMPT_BYTES:
+        raise OSError(0, f"it is larger than {MAX_PROMPT_BYTES >> 10} KiB")
+    return data.decode("utf-8-sig", "replace")
 
 
 def _text_of(root: Path, file: str, notes: list[str]) -> str:
@@ -201,22 +155,30 @@ def bounded(parts: Iterable[str]) -> tuple[str, bool]:
     return "".join(joined), left >= 0
 
 
-def _parts(body: str, values: Mapping[str, str]) -> Iterator[str]:
+def name_of(mark: re.Match[str]) -> str:
+    """Return the name of a placeholder; an empty text for another mark, such as a shell command."""
+    return mark.groupdict().get("index") or mark["name"] or ""
+
+
+def fill(text: str, marks: Iterable[re.Match[str]], values: Mapping[str, str]) -> Iterator[str]:
+    """Yield the parts of a text, with the values of its placeholders."""
     end = 0
-    for found in _VARIABLE.finditer(body):
-        yield body[end : found.start()]
-        yield values.get(found[1], found[0])
-        end = found.end()
-    yield body[end:]
+    for mark in marks:
+        yield text[end : mark.start()]
+        yield values.get(name_of(mark), mark[0])
+        end = mark.end()
+    yield text[end:]
 
 
-def _how(name: str) -> str:
-    return f"pass the option {GIVEN_BY.get(name, name)}"
-
-
-def _failed(command: Command, why: str, how: str) -> ExecutionError:
-    return ExecutionError(
-        why,
-        hint=f"{how}, or let climpt execute commands (setting command_runner).",
-        details={"command": command.name, "stderr": why, "runner": "prompts"},
-    )
+def failed(
+    command: Command,
+    why: str,
+    hint: str | None,
+    *,
+    runner: str = PROMPTS,
+    said: str = "",
+    **details: int,
+) -> ExecutionError:
+    """Return the error of an execution; `said` is the program's stderr."""
+    known = {"command": command.name, "stderr": said or why, "runner": runner, **details}
+    return ExecutionError(why, hint=hint, details=known)

@@ -6,33 +6,13 @@ also get the English words of the dictionary (docs/decisions/0025, 0045).
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from code_intel.chunking.lexicon import ALTERNATIVES, english
 from code_intel.chunking.words import STOP_WORDS, query_words, stem, words
-from code_intel.registry.bm25 import BM25Index
-from code_intel.registry.records import Command
 
 MAX_COMMAND_QUERY_CHARS = 1_000
 """Characters of a query that are read."""
 _STOPS = frozenset(map(stem, STOP_WORDS))
-
-
-class QueryReading(NamedTuple):
-    """The terms of a query.
-
-    Attributes:
-        terms: All terms, each once.
-        ways: Complete formulations, such as its own words or English; one match is enough.
-    """
-
-    terms: tuple[str, ...]
-    ways: tuple[tuple[str, ...], ...]
-
-
-def index(commands: Sequence[Command]) -> BM25Index:
-    """Return the index of a registry in this reading; ask it for `asked(query).terms`."""
-    return BM25Index(commands, tokenize=description_terms)
 
 
 def description_terms(text: str) -> list[str]:
@@ -40,12 +20,15 @@ def description_terms(text: str) -> list[str]:
     return [term for term in (*words(text), *words(_english(text, 1))) if term not in _STOPS]
 
 
-def read_query(query: str) -> QueryReading:
-    """Read a query; one without words has no terms."""
+def read_query(query: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Return the terms of a query, each once, and its complete formulations: own words, English.
+
+    A query without words has none; one formulation is enough for a match.
+    """
     query = query[:MAX_COMMAND_QUERY_CHARS]
     own, said = query_words(query), query_words(_english(query, 1))
     terms = dict.fromkeys((*query_words(_english(query, ALTERNATIVES)), *own))
-    return QueryReading(tuple(terms), tuple(tuple(way) for way in (own, said) if way))
+    return tuple(terms), [way for way in (own, said) if way]
 
 
 def _english(text: str, alternatives: int) -> str:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 DEFAULT_AGENT = "climpt"
-IDENTIFIER_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""An agent, c1, c2 or c3: on a command line never an option, a path or a second line."""
-EDITION_NAME_PATTERN = re.compile(r"\w[\w.-]*")
-"""An edition or adaptation: part of a file's name, in any script."""
-VARIABLE_PATTERN = re.compile(r"uv-[A-Za-z0-9][A-Za-z0-9_-]*")
-"""The option that gives a prompt one of its variables."""
 MAX_NAME_CHARS = 100
-"""Characters of each of them."""
+"""Characters of each of these names."""
+IDENTIFIER_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""An agent, c1, c2 or c3: on a command line never an option, a path or a second line."""
+EDITION_NAME_PATTERN = re.compile(r"\w[\w.-]{0,99}")
+"""An edition or adaptation: part of a file's name, in any script."""
+VARIABLE_PATTERN = re.compile(r"uv-[A-Za-z0-9][A-Za-z0-9_-]{0,96}")
+"""The option that gives a prompt one of its variables."""
 DEFAULT_RESULTS = 3
 """Results of a search, unless asked for more (seed 000)."""
 
@@ -108,12 +108,28 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RRFResult:
+class RRFResult(SearchResult):
     """A command found by several queries; `ranks` has its places, from 1, or -1 (seed 000)."""
 
-    c1: str
-    c2: str
-    c3: str
-    description: str
-    score: float
     ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionResult:
+    """The result of an execution, or what it would run.
+
+    Attributes:
+        prompt: The command's prompt, unchanged.
+        runner: `climpt`, `deno`, `prompts`, or the name of the configured program.
+        truncated: Whether the end of the prompt is missing.
+        notes: Remarks, one sentence each.
+        file: The prompt file, if no program runs.
+        argv: The command line, if the program has not been run.
+    """
+
+    prompt: str
+    runner: str
+    truncated: bool = False
+    notes: tuple[str, ...] = ()
+    file: str = ""
+    argv: tuple[str, ...] = ()

@@ -10,14 +10,11 @@ K = 60
 NOT_FOUND = -1
 
 
-def fused(
-    rankings: Sequence[Sequence[ItemT]], k: int = K
-) -> list[tuple[ItemT, float, tuple[int, ...]]]:
-    """Return each item with Σ 1/(k + place) and its place in each ranking, best first.
+def fused(rankings: Sequence[Sequence[ItemT]]) -> list[tuple[ItemT, float, tuple[int, ...]]]:
+    """Return each item with Σ 1/(K + place) and its place in each ranking, best first.
 
     Args:
         rankings: Each best first; only the first place of an item counts.
-        k: Smoothing.
 
     Returns:
         Places count from 1; NOT_FOUND if a ranking does not have the item. Of equal scores, the
@@ -30,9 +27,8 @@ def fused(
     for number, ranking in enumerate(rankings):
         for place, thing in enumerate(dict.fromkeys(ranking), start=1):
             places.setdefault(thing, [NOT_FOUND] * len(rankings))[number] = place
-    scored = [(thing, _worth(ranks, k), tuple(ranks)) for thing, ranks in places.items()]
+    scored = [
+        (thing, sum(1 / (K + place) for place in ranks if place != NOT_FOUND), tuple(ranks))
+        for thing, ranks in places.items()
+    ]
     return sorted(scored, key=lambda row: -row[1])
-
-
-def _worth(ranks: Sequence[int], k: int) -> float:
-    return sum(1 / (k + place) for place in ranks if place != NOT_FOUND)

@@ -47,13 +47,22 @@ def chosen(settings: Settings) -> Runner:
     asked = settings.command_runner
     if asked == PROMPTS:
         return Runner(PROMPTS)
-    if asked in {CLIMPT, DENO}:
-        return _found(asked, settings) or _missing(asked)
     if asked == AUTO:
         return _found(CLIMPT, settings) or _found(DENO, settings) or Runner(PROMPTS)
+    if asked in {CLIMPT, DENO}:
+        if (runner := _found(asked, settings)) is not None:
+            return runner
+        raise NotFoundError(
+            f"{asked} is not on PATH.",
+            hint=f"Install {asked}, or set CODE_INTEL_COMMAND_RUNNER to auto or another runner.",
+            details={"field": "command_runner"},
+        )
     if not Path(asked).is_absolute() or hidden_character(asked):
-        raise _unusable(
-            "command_runner", asked, "auto, climpt, deno, prompts, or a program's absolute path"
+        raise ConfigError(
+            f"command_runner is `{visible(asked[:200])}`; expected auto, climpt, deno, prompts, or "
+            "a program's absolute path.",
+            hint="Correct the variable CODE_INTEL_COMMAND_RUNNER, or unset it.",
+            details={"field": "command_runner"},
         )
     return Runner(Path(asked).name, asked)
 
@@ -82,27 +91,4 @@ def _found(name: str, settings: Settings) -> Runner | None:
     program = shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, paths)))
     if program is None or not Path(program).is_absolute():
         return None
-    return Runner(name, program, (*PERMISSIONS, _module(settings)) if name == DENO else ())
-
-
-def _module(settings: Settings) -> str:
-    module = settings.climpt_module
-    if not module or module.startswith("-") or hidden_character(module):
-        raise _unusable("climpt_module", module, "a module's name or URL")
-    return module
-
-
-def _missing(name: str) -> Runner:
-    raise NotFoundError(
-        f"{name} is not on PATH.",
-        hint=f"Install {name}, or set CODE_INTEL_COMMAND_RUNNER to auto or to another runner.",
-        details={"field": "command_runner"},
-    )
-
-
-def _unusable(field: str, value: str, expected: str) -> ConfigError:
-    return ConfigError(
-        f"{field} is `{visible(value[:200])}`; expected {expected}.",
-        hint=f"Correct the variable CODE_INTEL_{field.upper()}, or unset it.",
-        details={"field": field},
-    )
+    return Runner(name, program, (*PERMISSIONS, settings.climpt_module) if name == DENO else ())

@@ -1,18 +1,18 @@
 """Tokenize commands and queries: words, and the parts of compound words (seed 000, トークン化).
 
 Words are split before they are lowered, because lower case has no camelCase
-(docs/decisions/0044). The parts of a compound word count beside the word, and so do their parts.
+(docs/decisions/0044). A compound word counts beside its parts.
 """
 
 import re
 import unicodedata
-from functools import lru_cache
 
 from code_intel.registry.records import Command
 
-SEPARATORS = "-_"
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])(?![A-Z]s$)")
-"""Where a capital begins a word or an acronym ends; `PRs` and `C3L` are one word."""
+_BETWEEN_PARTS = re.compile(
+    r"[-_]|(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])(?![A-Z]s(?:[-_]|$))"
+)
+"""Separators, and where a capital begins a word or an acronym ends; `PRs`, `C3L` are one word."""
 
 
 def tokens(text: str) -> list[str]:
@@ -25,24 +25,13 @@ def tokens(text: str) -> list[str]:
     ['review', 'pull', 'request', 'pull-request']
     """
     text = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return [token for word in text.split() for token in _of_word(word)]
+    found: list[str] = []
+    for word in text.split():
+        parts = [part.lower() for part in _BETWEEN_PARTS.split(word) if part]
+        found += [*parts, word.lower()] if parts != [word.lower()] else parts
+    return found
 
 
 def searched(command: Command) -> str:
     """Return the searched text of a command: names and description (seed 000, 検索対象テキスト)."""
     return f"{command.name} {command.description}"
-
-
-@lru_cache(maxsize=1 << 15)
-def _of_word(word: str) -> tuple[str, ...]:
-    """Return what a word is made of, then the word; a word that nothing divides is itself alone."""
-    parts = _parts(word)
-    inner = [token for part in parts for token in _of_word(part)] if parts != [word] else []
-    return (*inner, word.lower())
-
-
-def _parts(word: str) -> list[str]:
-    for separator in SEPARATORS:
-        if separator in word:
-            return [part for part in word.split(separator) if part]
-    return _CAMEL.split(word)

@@ -1,6 +1,5 @@
 """Build the command server: list, search, describe, execute and reload prompt commands."""
 
-from dataclasses import replace
 from typing import Any
 
 from code_intel.config import Settings
@@ -42,9 +41,8 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
 
     context = open_commands(settings)
 
-    async def invoke(tool: Tool, arguments: dict[str, Any], call: ToolCall) -> Answer:
-        for_call = replace(context, report=call.report)
-        return await tool.run(for_call, **arguments)
+    async def invoke(tool: Tool, arguments: dict[str, Any], _: ToolCall) -> Answer:
+        return await tool.run(context, **arguments)
 
     async def background() -> None:
         context.embedder.is_long_lived = True  # this process will answer more than one question

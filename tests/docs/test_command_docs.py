@@ -25,7 +25,7 @@ from code_intel.registry import (
     rrf,
     runners,
 )
-from code_intel.registry.program import MAX_OUTPUT_BYTES
+from code_intel.registry.execution import MAX_OUTPUT_BYTES
 from code_intel.registry.records import DEFAULT_AGENT, MAX_NAME_CHARS, Command
 from code_intel.tools.commands import command_execute, command_search
 from code_intel.tools.table import COMMAND_GROUP, COMMAND_TOOLS

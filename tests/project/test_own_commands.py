@@ -186,12 +186,12 @@ def test_every_prompt_renders_completely(command: Command) -> None:
         given |= {"destination": "docs/decisions/9999-a-test.md"} if says.destination else {}
         given |= {f"uv-{name}": "search_map" for row in front.get("uv", []) for name in row}
         asked = options.checked(given, command, ROOT)
-        made = prompts.render(place.prompts_of(CLIMPT / "registry.json"), "p", command, asked, ROOT)
-        assert made.text.startswith(f"# {front['title']}\n")
-        assert len(made.text) > len(body) / 2
+        made = prompts.render(place.prompts_of(CLIMPT / "registry.json"), command, asked, ROOT)
+        assert made.prompt.startswith(f"# {front['title']}\n")
+        assert len(made.prompt) > len(body) / 2
         assert not made.truncated
         assert made.notes == ()
-        assert VARIABLE.findall(made.text) == []
+        assert VARIABLE.findall(made.prompt) == []
 
 
 @pytest.mark.parametrize("c1", sorted({command.c1 for command in _commands()}))
@@ -299,7 +299,7 @@ def test_example_requests_find_their_command_among_the_first_three(
     meanings = CommandVectors(embedder, VectorCache(tmp_path / "cache"))
     missed = []
     try:
-        assert meanings.wait_for(loaded, lambda _done, _total: None) == ""
+        assert meanings.of(loaded, 60)[1] == ""
         for name, sentences in SENTENCES.items():
             for sentence in sentences:
                 found = find(loaded, [sentence], command_vectors=meanings)

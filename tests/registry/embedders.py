@@ -19,11 +19,9 @@ from code_intel.registry.records import Registry
 from doubles import HashEmbedder
 
 
-def loaded_of(
-    commands: Sequence[Command], digest: str = "one", agent: str = "climpt"
-) -> LoadedRegistry:
+def loaded_of(commands: Sequence[Command], agent: str = "climpt") -> LoadedRegistry:
     """Return a registry as read from a file."""
-    return LoadedRegistry(Registry(agent, Path("/nowhere/registry.json"), tuple(commands)), digest)
+    return LoadedRegistry(Registry(agent, Path("/nowhere/registry.json"), tuple(commands)))
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from typing import Any
 from anyio import CapacityLimiter
 
 from code_intel.config import Settings, load_settings
-from code_intel.registry.execution import ExecutionResult, execute
-from code_intel.registry.records import Command, CommandOptions
+from code_intel.registry.execution import execute
+from code_intel.registry.records import Command, CommandOptions, ExecutionResult
 
 GROUP = Command(
     "climpt-git",

@@ -204,5 +204,4 @@ def test_scores_are_finite_positive_and_sorted(registry: list[Command], query: s
 def test_limited_search_is_a_prefix_of_the_full_one(
     registry: list[Command], query: str, few: int
 ) -> None:
-    index = BM25Index(registry)
-    assert index.search(query, few) == index.search(query)[:few]
+    assert search(registry, query, few) == search(registry, query, len(registry))[:few]

@@ -6,9 +6,8 @@ import anyio
 import pytest
 
 from code_intel.errors import ExecutionError
-from code_intel.registry.execution import ExecutionResult, PlannedExecution, planned
-from code_intel.registry.program import MAX_OUTPUT_BYTES, run
-from code_intel.registry.records import Command
+from code_intel.registry.execution import MAX_OUTPUT_BYTES, planned
+from code_intel.registry.records import Command, ExecutionResult
 from left_behind import none_left
 from left_behind import noting as program
 from registry.execution_projects import (
@@ -78,14 +77,14 @@ async def test_plan_names_the_command_line_and_runs_nothing(root: Path, tmp_path
     runner = program(tmp_path / "bin", "echo x")
     plan = planned(settings_of(root, runner), registry_of(root), GROUP, ["-e=detailed"])
     names = ("--config=climpt-git", "group-commit", "unstaged-changes")
-    assert plan == PlannedExecution("climpt", (str(runner), *names, "--edition=detailed"))
+    assert plan == ExecutionResult("", "climpt", argv=(str(runner), *names, "--edition=detailed"))
     assert not (tmp_path / "bin" / "pids").exists()
     file = ".agent/climpt/prompts/climpt-meta/build/frontmatter/f_default.md"
     with pytest.raises(ExecutionError, match=r"There is no prompt: .*frontmatter/f_default\.md"):
         planned(settings_of(root), registry_of(root), BARE)
     write_prompt(root, command=BARE)
     rendered = planned(settings_of(root), registry_of(root), BARE)
-    assert rendered == PlannedExecution("prompts", prompt=file)
+    assert (rendered.runner, rendered.file, rendered.argv) == ("prompts", file, ())
 
 
 async def test_prompt_in_the_home_folder_is_shown_with_a_tilde(
@@ -95,7 +94,7 @@ async def test_prompt_in_the_home_folder_is_shown_with_a_tilde(
     home = root.parent / "home"
     write_prompt(home, command=BARE)
     plan = planned(settings_of(root), registry_of(home), BARE)
-    assert plan.prompt == "~/.agent/climpt/prompts/climpt-meta/build/frontmatter/f_default.md"
+    assert plan.file == "~/.agent/climpt/prompts/climpt-meta/build/frontmatter/f_default.md"
 
 
 @pytest.mark.parametrize(
@@ -132,25 +131,6 @@ async def test_commands_run_at_the_same_time(root: Path, tmp_path: Path) -> None
         for _ in range(4):
             group.start_soon(one)
     assert prompts == ["together\n"] * 4
-
-
-async def test_progress_is_reported_while_a_program_runs(root: Path, tmp_path: Path) -> None:
-    progress: list[tuple[float, float | None, str]] = []
-    go = anyio.Path(tmp_path / "go")
-
-    async def report(done: float, total: float | None, message: str) -> None:
-        progress.append((done, total, message))
-        if len(progress) == 2:
-            await go.write_text("", encoding="utf-8")
-
-    runner = program(tmp_path / "bin", f"until [ -e '{go}' ]; do :; done")
-    await run(
-        [str(runner)], root, environment={}, stdin=None, seconds=30, report=report, every=0.05
-    )
-    assert progress[:2] == [
-        (0.05, 30, "climpt is executing the command"),
-        (0.10, 30, "climpt is executing the command"),
-    ]
 
 
 async def test_other_agent_uses_its_own_config(root: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from anyio import CapacityLimiter
 
 from code_intel.errors import BusyError
-from code_intel.registry.execution import ExecutionResult
+from code_intel.registry.records import ExecutionResult
 from hurry import late
 from left_behind import none_left, noting
 from registry.execution_projects import executed

@@ -177,9 +177,9 @@ def test_empty_registry_or_no_query_finds_nothing(hashed: CommandVectors) -> Non
 
 
 def test_single_command_is_found_by_meaning(hashed: CommandVectors) -> None:
-    assert names(
-        loaded_of(SEVEN[4:5], "alone"), "merge up base branch", command_vectors=hashed
-    ) == ["merge-up"]
+    assert names(loaded_of(SEVEN[4:5]), "merge up base branch", command_vectors=hashed) == [
+        "merge-up"
+    ]
 
 
 def test_failing_model_falls_back_to_words(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandVectors]:
     folder = tmp_path_factory.mktemp("real")
     embedder = LazyEmbedder(load_settings(folder, {}), corpus="forest")
     with meanings_of(embedder, folder) as meanings:
-        assert meanings.wait_for(loaded_of(EXAMPLE), lambda _done, _total: None) == ""
+        assert meanings.of(loaded_of(EXAMPLE), 60)[1] == ""
         yield meanings
 
 
@@ -280,13 +280,13 @@ def test_meaning_finds_three_times_as_much_as_bm25_on_heldout_queries(
         Command(one["c1"], one["c2"], one["c3"], one["description"])
         for one in registry["tools"]["commands"]
     ]
-    loaded = loaded_of(commands, "heldout")
+    loaded = loaded_of(commands)
 
     def found(meanings: CommandVectors | None, index: bm25.BM25Index | None = None) -> int:
         count = 0
         for row in rows[::4]:
             if index is not None:
-                three = [index.commands[at] for at, _ in index.search(row["query"], 3)]
+                three = [index.commands[at] for at, _ in index.search(row["query"])[:3]]
             else:
                 three = [
                     one.command

@@ -15,7 +15,6 @@ from code_intel.errors import UsageError
 from code_intel.registry import Command
 from code_intel.registry.meaning import (
     LOADING,
-    MAX_WAITED_TEXTS,
     NO_MODEL,
     TEXTS_PER_BATCH,
     VECTOR_TIMEOUT_S,
@@ -46,7 +45,7 @@ def test_each_command_has_a_unit_vector_in_index_order(tmp_path: Path) -> None:
         assert vectors.rows.shape == (7, 384)
         assert vectors.everyday.shape == (len(everyday()), 384)
         assert np.allclose(np.linalg.norm(vectors.rows, axis=1), 1, atol=1e-5)
-        backwards, _ = meanings.of(loaded_of(SEVEN[::-1], "two"))
+        backwards, _ = meanings.of(loaded_of(SEVEN[::-1]))
         assert backwards is not None
         assert np.array_equal(backwards.rows, vectors.rows[::-1])
 
@@ -61,22 +60,22 @@ def test_only_changed_commands_are_embedded_again(tmp_path: Path) -> None:
     with meanings_of(second, tmp_path) as meanings:
         assert meanings.of(loaded_of(SEVEN))[0] is not None
         assert second.passages_of == []
-        assert meanings.of(loaded_of(changed, "two"))[0] is not None
+        assert meanings.of(loaded_of(changed))[0] is not None
     assert second.passages_of == [card(changed[-1])]
 
 
-def test_large_registry_answers_at_once_and_reports_pending_vectors(tmp_path: Path) -> None:
-    embedder, loaded = Gated(), loaded_of(many(MAX_WAITED_TEXTS + 100))
-    with meanings_of(embedder, tmp_path, patience=600) as meanings:
+def test_a_search_that_waits_no_longer_reports_pending_vectors(tmp_path: Path) -> None:
+    embedder, loaded = Gated(), loaded_of(many(300))
+    with meanings_of(embedder, tmp_path, patience=0) as meanings:
+        assert meanings.of(loaded)[0] is None
+        assert embedder.begun.wait(60)
         vectors, reason = meanings.of(loaded)
         assert vectors is None
-        assert f"{MAX_WAITED_TEXTS + 100} of {MAX_WAITED_TEXTS + 100} commands" in reason
+        assert "300 of 300 commands" in reason
         embedder.gate.set()
-        for thread in working():
-            thread.join(60)
+        assert meanings.of(loaded, 60)[1] == ""
         assert meanings.of(loaded)[0] is not None
-        batches = embedder.passages_of
-        assert len(batches) == MAX_WAITED_TEXTS + 100 + len(everyday())
+        assert len(embedder.passages_of) == 300 + len(everyday())
 
 
 @pytest.mark.covers("rule.commands.waiting")
@@ -92,12 +91,12 @@ def test_search_waits_for_the_vectors_no_longer_than_its_timeout(tmp_path: Path)
 def test_model_that_loads_slowly_is_the_reason(tmp_path: Path) -> None:
     with meanings_of(Hashed(), tmp_path) as meanings:
         assert meanings.of(loaded_of(SEVEN))[0] is not None
-    loading = SlowToAsk()
+    loading, loaded = SlowToAsk(), loaded_of(SEVEN)
     with meanings_of(loading, tmp_path, patience=0.01) as meanings:
-        while meanings.of(loaded_of(SEVEN))[1] != LOADING or not loading.begun.is_set():
+        while meanings.of(loaded)[1] != LOADING or not loading.begun.is_set():
             pass
         loading.gate.set()
-        assert meanings.wait_for(loaded_of(SEVEN), lambda _done, _total: None) == ""
+        assert meanings.of(loaded, 60)[1] == ""
 
 
 class SlowToAsk(Gated):
@@ -121,21 +120,19 @@ def test_long_timeout_waits_for_a_slow_cache(tmp_path: Path) -> None:
 
 def test_changed_registry_replaces_the_one_being_embedded(tmp_path: Path) -> None:
     embedder = Gated()
-    old, new = loaded_of(many(300), "old"), loaded_of(SEVEN, "new")
+    old, new = loaded_of(many(300)), loaded_of(SEVEN)
     with meanings_of(embedder, tmp_path, patience=0.01) as meanings:
         assert meanings.of(old)[0] is None
         assert embedder.begun.wait(60)
         assert meanings.of(new)[0] is None
         embedder.gate.set()
-        for thread in working():
-            thread.join(60)
-        assert meanings.of(new)[0] is not None
-        assert len(embedder.passages_of) <= TEXTS_PER_BATCH + 7 + len(everyday())
+        assert meanings.of(new, 60)[1] == ""
+    assert len(embedder.passages_of) <= TEXTS_PER_BATCH + 7 + len(everyday())
 
 
 def test_vectors_of_two_agents_are_both_available(tmp_path: Path) -> None:
     with meanings_of(Hashed(), tmp_path) as meanings:
-        mine, yours = loaded_of(SEVEN, "a"), loaded_of(many(3), "b", agent="other")
+        mine, yours = loaded_of(SEVEN), loaded_of(many(3), agent="other")
         assert meanings.of(mine)[0] is not None
         assert meanings.of(yours)[0] is not None
 
@@ -159,14 +156,14 @@ def test_closing_stops_the_work_and_keeps_finished_vectors(tmp_path: Path) -> No
         assert set(cache.get(embedder.identity, batch)) == set(batch)
 
 
-@pytest.mark.parametrize("retry", [0.0, 60.0])
-def test_failing_model_is_reported_and_tried_again_later(tmp_path: Path, retry: float) -> None:
+def test_failing_model_is_reported_and_tried_again_at_the_next_search(tmp_path: Path) -> None:
     embedder, loaded = Broken(), loaded_of(SEVEN)
-    with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, retry)) as meanings:
+    with meanings_of(embedder, tmp_path) as meanings:
         assert meanings.of(loaded) == (None, "embedding: The model is damaged.")
         embedder.broken = False
         vectors, reason = meanings.of(loaded)
-        assert (vectors is None) == bool(reason) == (retry > 0)
+        assert vectors is not None
+        assert reason == ""
 
 
 class Exhausted(Broken):
@@ -180,30 +177,11 @@ class Exhausted(Broken):
 
 def test_unexpected_error_ends_the_wait(tmp_path: Path) -> None:
     embedder, loaded = Exhausted(), loaded_of(many(1000))
-    with closing(CommandVectors(embedder, VectorCache(tmp_path), 20, 0.0)) as meanings:
-        why = meanings.wait_for(loaded, lambda *_: None)
+    with meanings_of(embedder, tmp_path) as meanings:
+        why = meanings.of(loaded, 60)[1]
         assert why == "embedding: An unexpected MemoryError occurred."
         embedder.broken = False
-        assert meanings.wait_for(loaded, lambda *_: None) == ""
-
-
-def test_complete_waits_for_a_large_registry_and_reports_progress(tmp_path: Path) -> None:
-    embedder, loaded = Gated(), loaded_of(many(MAX_WAITED_TEXTS + 200))
-    progress: list[tuple[int, int]] = []
-
-    def tell(done: int, total: int) -> None:
-        progress.append((done, total))
-        embedder.gate.set()
-
-    with meanings_of(embedder, tmp_path, patience=0) as meanings:
-        assert meanings.of(loaded)[0] is None
-        assert meanings.wait_for(loaded, tell) == ""
-        assert meanings.of(loaded)[0] is not None
-        assert progress[0] == (0, MAX_WAITED_TEXTS + 200 + len(everyday()))
-        assert progress == sorted(progress)
-        progress.clear()
-        assert meanings.wait_for(loaded, tell) == ""
-        assert progress == []
+        assert meanings.of(loaded, 60)[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -223,7 +201,7 @@ def test_complete_returns_the_reason_why_there_are_no_vectors(
         closing(VectorCache(tmp_path)) as cache,
         closing(CommandVectors(embedder, cache)) as meanings,
     ):
-        assert why in meanings.wait_for(loaded, lambda _done, _total: None)
+        assert why in meanings.of(loaded, 60)[1]
         assert meanings.of(loaded)[0] is None
 
 

@@ -16,7 +16,6 @@ from code_intel.registry.options import (
     MAX_VARIABLES,
     OptionRequest,
     argv,
-    check_identifiers,
     checked,
 )
 from code_intel.registry.records import Command
@@ -75,8 +74,6 @@ def test_empty_options_are_no_options(root: Path, given: Any) -> None:
 
 
 REFUSED: dict[str, tuple[Any, str, str]] = {
-    "no mapping and no list": ("--edition=x", "options", "must be an object"),
-    "a number": (7, "options", "must be an object"),
     "an unknown option": ({"editon": "x"}, "options.editon", "is not an option"),
     "an environment": ({"env": {"LD_PRELOAD": "x.so"}}, "options.env", "is not an option"),
     "a variable of the environment": (
@@ -90,10 +87,10 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "true where a path is meant": (
         {"file": True},
         "options.file",
-        "`bool`: Input should be a valid string",
+        "`bool`: it should be a text",
     ),
-    "no number is false": ({"file": 0}, "options.file", "`int`: Input should be a valid string"),
-    "a list of editions": ({"edition": ["x"]}, "options.edition", "Input should be a valid string"),
+    "no number is false": ({"file": 0}, "options.file", "`int`: it should be a text"),
+    "a list of editions": ({"edition": ["x"]}, "options.edition", "it should be a text"),
     "an option as a value": ({"uv-a": "--help"}, "options.uv-a", "is `--help`"),
     "an option as an edition": ({"edition": "--help; rm"}, "options.edition", "`--help; rm`"),
     "a line end": ({"uv-a": "b\n--c"}, "options.uv-a", "`b\\n--c`"),
@@ -154,7 +151,6 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "a flag without a value": (["-e=default", "--help"], "options[1]", "is `--help`"),
     "an unknown flag": (["--config=other"], "options[0]", "is `--config=other`"),
     "a flag without dashes": (["edition=x"], "options[0]", "is `edition=x`"),
-    "a number in the list": ([7], "options[0]", "is `int`"),
     "an option twice": (["-e=default", "--edition=default"], "options.edition", "given twice"),
     "many variables": (
         {f"uv-v{n}": "x" for n in range(MAX_VARIABLES + 1)},
@@ -198,19 +194,6 @@ def test_paths_are_resolved_and_relative_to_the_project(root: Path) -> None:
     assert checked({"destination": str(root / "alias/new/x.md")}, GROUP, root).destination == (
         "docs/new/x.md"
     )
-
-
-IDENTIFIERS = ["--help; rm", "-x", "", "a b", "a\n", "a\nb", "a\0", "../x", "a/b", "a" * 101, "ａ"]
-
-
-@pytest.mark.parametrize("value", IDENTIFIERS, ids=repr)
-@pytest.mark.parametrize("field", ["agent", "c1", "c2", "c3"])
-def test_identifier_must_be_a_name(field: str, value: str) -> None:
-    good = {"agent": "climpt", "c1": "climpt-git", "c2": "v0.5_x", "c3": "Unstaged.changes"}
-    check_identifiers(**good)
-    with pytest.raises(UsageError) as caught:
-        check_identifiers(**{**good, field: value})
-    assert caught.value.details == {"field": field}
 
 
 values = st.text(max_size=40) | st.sampled_from(["--help", "-e=x", "docs/todo.md", "default"])

@@ -23,9 +23,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def _read(root: Path) -> str:
-    return prompts.render(
-        prompts_of(registry_of(root)), "prompts", BARE, OptionRequest(), root
-    ).text
+    return prompts.render(prompts_of(registry_of(root)), BARE, OptionRequest(), root).prompt
 
 
 @pytest.mark.parametrize("name", [".agent", ".agent/climpt"])

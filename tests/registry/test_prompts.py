@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from code_intel.errors import ExecutionError
 from code_intel.registry.options import OptionRequest, checked
-from code_intel.registry.prompts import MAX_PROMPT_BYTES, RenderedPrompt, places, render
-from code_intel.registry.records import Command, CommandOptions
+from code_intel.registry.prompts import MAX_PROMPT_BYTES, places, render
+from code_intel.registry.records import Command, CommandOptions, ExecutionResult
 from registry.execution_projects import BARE, GROUP, write_prompt
 
 SHOWN = ".agent/climpt/prompts"
 
 
-def rendered(root: Path, options: Any = None, command: Command = GROUP) -> RenderedPrompt:
-    return render(root / SHOWN, SHOWN, command, checked(options, command, root), root)
+def rendered(root: Path, options: Any = None, command: Command = GROUP) -> ExecutionResult:
+    return render(root / SHOWN, command, checked(options, command, root), root)
 
 
 def test_variables_are_replaced_and_front_matter_is_removed(root: Path) -> None:
@@ -28,28 +28,30 @@ def test_variables_are_replaced_and_front_matter_is_removed(root: Path) -> None:
         "destination": "out/",
         "uv-style": "terse",
     }
-    assert rendered(root, options) == RenderedPrompt(
-        "# Group the changes\n\nAbout: three files\nFile: docs/todo.md\nTo: out\nStyle: terse\n"
+    assert rendered(root, options) == ExecutionResult(
+        "# Group the changes\n\nAbout: three files\nFile: docs/todo.md\nTo: out\nStyle: terse\n",
+        "prompts",
+        file=f"{SHOWN}/climpt-git/group-commit/unstaged-changes/f_default.md",
     )
 
 
 def test_variables_inside_values_are_not_replaced(root: Path) -> None:
     options = {"stdin": "{destination_path} {uv-style} {input_text}", "uv-style": "{input_text}"}
-    text = rendered(root, options).text
+    text = rendered(root, options).prompt
     assert "About: {destination_path} {uv-style} {input_text}\n" in text
     assert "Style: {input_text}\n" in text
 
 
 def test_input_text_defaults_to_the_file(root: Path) -> None:
-    text = rendered(root, {"file": "docs/todo.md"}).text
+    text = rendered(root, {"file": "docs/todo.md"}).prompt
     assert "About: write {destination_path}\n" in text
     assert "File: docs/todo.md\n" in text
-    assert "About: said\n" in rendered(root, {"file": "docs/todo.md", "stdin": "said"}).text
+    assert "About: said\n" in rendered(root, {"file": "docs/todo.md", "stdin": "said"}).prompt
 
 
 def test_missing_variable_stays_and_is_noted(root: Path) -> None:
     done = rendered(root, {"stdin": "x"})
-    assert "File: {input_text_file}\nTo: {destination_path}\nStyle: {uv-style}\n" in done.text
+    assert "File: {input_text_file}\nTo: {destination_path}\nStyle: {uv-style}\n" in done.prompt
     assert done.notes == (
         "{input_text_file} was not replaced: pass the option file.",
         "{destination_path} was not replaced: pass the option destination.",
@@ -61,7 +63,7 @@ def test_unused_option_is_noted(root: Path) -> None:
     write_prompt(root, "Nothing {unknown} is asked.\n", command=BARE)
     options = {"stdin": "x", "file": "docs/todo.md", "destination": "out", "uv-a": "b"}
     done = rendered(root, options, BARE)
-    assert done.text == "Nothing {unknown} is asked.\n"
+    assert done.prompt == "Nothing {unknown} is asked.\n"
     assert done.notes == tuple(
         f"The prompt does not use {key}." for key in ("stdin", "file", "destination", "uv-a")
     )
@@ -98,7 +100,9 @@ def test_fallback_prompt_is_noted(root: Path) -> None:
         f"{folder}/f_default_strict.md does not exist; {folder}/f_default.md was used."
     )
     write_prompt(root, "strict\n", "f_default_strict.md")
-    assert rendered(root, {"adaptation": "strict"}) == RenderedPrompt("strict\n")
+    done = rendered(root, {"adaptation": "strict"})
+    assert (done.prompt, done.notes) == ("strict\n", ())
+    assert done.file == f"{SHOWN}/{folder}/f_default_strict.md"
 
 
 def test_requested_edition_has_no_fallback(root: Path) -> None:
@@ -110,7 +114,7 @@ def test_requested_edition_has_no_fallback(root: Path) -> None:
     assert error["command"] == "climpt-git group-commit unstaged-changes"
     assert error["stderr"] == f"There is no prompt: {where}."
     assert error["runner"] == "prompts"
-    assert error["hint"].startswith("Create that file, or let climpt execute commands")
+    assert error["hint"].startswith("Write that file, or let climpt execute commands")
 
 
 @pytest.mark.parametrize(
@@ -130,14 +134,15 @@ def test_requested_edition_has_no_fallback(root: Path) -> None:
 )
 def test_front_matter_is_removed_without_parsing(root: Path, text: str, body: str) -> None:
     write_prompt(root, text, command=BARE)
-    assert rendered(root, command=BARE) == RenderedPrompt(body)
+    done = rendered(root, command=BARE)
+    assert (done.prompt, done.notes) == (body, ())
 
 
 def test_invalid_utf8_in_a_prompt_is_replaced_and_noted(root: Path) -> None:
     write_prompt(root, command=BARE).write_bytes(b"caf\xe9 {input_text}\n")
     (root / "latin.txt").write_bytes(b"na\xefve")
     done = rendered(root, {"file": "latin.txt"}, BARE)
-    assert done.text == "caf\ufffd na\ufffdve\n"
+    assert done.prompt == "caf\ufffd na\ufffdve\n"
     assert done.notes == (
         f"{'/'.join(BARE.key[1:])}/f_default.md has bytes that are not valid UTF-8.",
     )
@@ -150,8 +155,8 @@ def test_prompt_size_is_limited_before_and_after_rendering(root: Path) -> None:
     path.write_text("{input_text}" * (MAX_PROMPT_BYTES // 12), encoding="utf-8")
     done = rendered(root, {"stdin": "あ" * 200_000}, BARE)
     assert done.truncated
-    assert set(done.text) == {"あ"}
-    assert MAX_PROMPT_BYTES - 3 < len(done.text.encode()) <= MAX_PROMPT_BYTES
+    assert set(done.prompt) == {"あ"}
+    assert MAX_PROMPT_BYTES - 3 < len(done.prompt.encode()) <= MAX_PROMPT_BYTES
     assert "Its end is missing" in done.notes[-1]
 
 
@@ -188,4 +193,4 @@ def test_each_occurrence_of_a_variable_is_replaced(
     write_prompt(root, f"a{text}{{input_text}}z", command=BARE)
     done = rendered(root, {"stdin": value}, BARE)
     shown = value.encode("utf-8", "replace").decode()
-    assert done.text == f"a{text}{{input_text}}z".replace("{input_text}", shown)
+    assert done.prompt == f"a{text}{{input_text}}z".replace("{input_text}", shown)

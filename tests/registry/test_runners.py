@@ -76,15 +76,6 @@ def test_invalid_runner_setting_is_refused(tmp_path: Path, value: str) -> None:
     assert "CODE_INTEL_COMMAND_RUNNER" in caught.value.hint
 
 
-@pytest.mark.parametrize("value", ["", "--eval=x", "a\nb"], ids=repr)
-def test_module_that_looks_like_an_option_is_refused(
-    tmp_path: Path, deno: Path, value: str
-) -> None:
-    loaded = settings(tmp_path, str(deno.parent), CODE_INTEL_CLIMPT_MODULE=value)
-    with pytest.raises(ConfigError, match="climpt_module"):
-        chosen(loaded)
-
-
 @pytest.mark.parametrize("path", [".", "", "bin", "node_modules/.bin:bin:."])
 def test_program_in_a_repository_is_not_used_as_runner(
     tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch

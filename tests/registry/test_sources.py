@@ -7,8 +7,8 @@ import pytest
 from code_intel.errors import ExecutionError, RegistryError
 from code_intel.registry.loading import Registries
 from code_intel.registry.options import checked
-from code_intel.registry.prompts import MAX_PROMPT_BYTES, RenderedPrompt
-from code_intel.registry.records import IDENTIFIER_PATTERN, Command
+from code_intel.registry.prompts import MAX_PROMPT_BYTES
+from code_intel.registry.records import IDENTIFIER_PATTERN, Command, ExecutionResult
 from code_intel.registry.sources.discovery import MAX_FILES, client_commands
 from code_intel.registry.sources.filling import render
 from registry_files import configured, document, written
@@ -52,7 +52,7 @@ def only(root: Path) -> Command:
     return command
 
 
-def filled(root: Path, **options: str) -> RenderedPrompt:
+def filled(root: Path, **options: str) -> ExecutionResult:
     command = only(root)
     given = {name.replace("uv_", "uv-"): value for name, value in options.items()}
     return render(root, command, checked(given, command, root))
@@ -87,7 +87,7 @@ def test_a_command_of_gemini_is_toml(root: Path) -> None:
     assert (command.name, command.origin) == ("gemini commands.git fix", "gemini")
     assert command.description == "Fix it"
     assert command.variables == (("uv-args", "all arguments"),)
-    assert filled(root, uv_args="the login").text == "Fix the login."
+    assert filled(root, uv_args="the login").prompt == "Fix the login."
 
 
 def test_front_matter_that_is_not_yaml_is_read_by_lines_as_clients_do(root: Path) -> None:
@@ -96,7 +96,7 @@ def test_front_matter_that_is_not_yaml_is_read_by_lines_as_clients_do(root: Path
     assert command.description == "Use when: committing what is staged"
     assert command.usage == "[scope] [message]"
     assert [name for name, _ in command.variables] == ["uv-1", "uv-2", "uv-ARGUMENTS"]
-    assert "allowed-tools" not in filled(root).text
+    assert "allowed-tools" not in filled(root).prompt
 
 
 def test_without_a_description_the_first_line_of_the_prompt_is_it(root: Path) -> None:
@@ -180,7 +180,7 @@ def test_links_out_of_the_project_and_to_secrets_are_refused(root: Path) -> None
     assert found.commands == ()
     reasons = {note.partition(" is left out: ")[::2] for note in found.notes}
     assert (".claude/commands/env.md", "it is a link to a file that may hold secrets") in reasons
-    assert (".claude/commands/out.md", "it is a link out of the project") in reasons
+    assert (".claude/commands/out.md", "it is outside the project") in reasons
     assert len(found.notes) == 3
 
 
@@ -189,7 +189,7 @@ def test_links_within_the_project_are_followed(root: Path) -> None:
     (root / ".claude" / "skills").mkdir(parents=True)
     (root / ".claude/skills/pdf").symlink_to(root / "shared/pdf")
     assert only(root).name == "claude skills pdf"
-    assert "Run .claude/skills/pdf/fill.py" in filled(root).text
+    assert "Run .claude/skills/pdf/fill.py" in filled(root).prompt
 
 
 def test_only_the_first_files_are_read(root: Path) -> None:
@@ -203,10 +203,10 @@ def test_only_the_first_files_are_read(root: Path) -> None:
 def test_arguments_fill_placeholders_and_a_value_is_not_filled_again(root: Path) -> None:
     put(root, ".claude/commands/commit.md", COMMIT)
     made = filled(root, uv_1="api", uv_2="Say $1")
-    assert made.text == "# Commit\n\nScope api, message Say $1, in all api Say $1."
+    assert made.prompt == "# Commit\n\nScope api, message Say $1, in all api Say $1."
     assert made.notes == ()
     as_text = filled(root, stdin="two\nlines")
-    assert as_text.text == "# Commit\n\nScope $1, message $2, in all two\nlines."
+    assert as_text.prompt == "# Commit\n\nScope $1, message $2, in all two\nlines."
     assert as_text.notes == ("1 has no value: pass uv-1.", "2 has no value: pass uv-2.")
 
 
@@ -218,7 +218,7 @@ def test_named_and_counted_arguments_are_filled(root: Path) -> None:
         "Fix $issue on $branch: $ARGUMENTS[0], \\$1, $other.\n",
     )
     made = filled(root, uv_issue="42", uv_branch="main", uv_0="first")
-    assert made.text == "Fix 42 on main: first, \\$1, $other."
+    assert made.prompt == "Fix 42 on main: first, \\$1, $other."
     assert [name for name, _ in only(root).variables] == ["uv-issue", "uv-branch", "uv-0"]
 
 
@@ -232,18 +232,18 @@ def test_names_of_codex_are_filled_and_two_dollars_stay(root: Path) -> None:
     assert [name for name, _ in only(root).variables] == ["uv-FILE_NAME", "uv-1"]
     command = only(root)
     asked = checked({"uv-FILE_NAME": "a.py", "uv-1": "speed"}, command, root)
-    assert render(root, command, asked).text == "Review a.py for speed, $$FILE_NAME, $name."
+    assert render(root, command, asked).prompt == "Review a.py for speed, $$FILE_NAME, $name."
 
 
 def test_arguments_without_a_place_are_appended(root: Path) -> None:
     put(root, ".claude/commands/tidy.md", "Tidy up.\n")
-    assert filled(root).text == "Tidy up."
-    assert filled(root, uv_ARGUMENTS="the tests").text == "Tidy up.\n\nARGUMENTS: the tests"
+    assert filled(root).prompt == "Tidy up."
+    assert filled(root, uv_ARGUMENTS="the tests").prompt == "Tidy up.\n\nARGUMENTS: the tests"
 
 
 def test_a_skill_says_where_its_files_are(root: Path) -> None:
     put(root, ".claude/skills/pdf/SKILL.md", SKILL)
-    assert filled(root).text == (
+    assert filled(root).prompt == (
         "The files of this skill are in .claude/skills/pdf.\n\nRun .claude/skills/pdf/fill.py"
     )
 
@@ -252,7 +252,7 @@ def test_shell_commands_and_included_files_stay_as_text_and_are_counted(root: Pa
     body = "See !`touch $1` and @docs/a.md for a@b.org.\n```!\ntouch $1\n```\nThen $1."
     put(root, ".claude/commands/run.md", body)
     made = filled(root, uv_1="made")
-    assert made.text == body.replace("Then $1", "Then made")
+    assert made.prompt == body.replace("Then $1", "Then made")
     assert made.notes == (
         "2 shell commands in the prompt: left as text, not run.",
         "1 file in the prompt: left as text, not read.",
@@ -264,7 +264,7 @@ def test_shell_commands_of_gemini_stay_as_text_with_their_placeholders(root: Pat
     prompt = "Fix {{args}}: !{touch {a} {{args}}} @{docs/a.md}"
     put(root, ".gemini/commands/fix.toml", f'prompt = "{prompt}"\n')
     made = filled(root, stdin="x")
-    assert made.text == prompt.replace("Fix {{args}}", "Fix x")
+    assert made.prompt == prompt.replace("Fix {{args}}", "Fix x")
     assert len(made.notes) == 2
     assert not (root / "x").exists()
 
@@ -273,17 +273,17 @@ def test_a_filled_prompt_is_bounded(root: Path) -> None:
     put(root, ".claude/commands/many.md", "$ARGUMENTS " * 1000)
     made = filled(root, stdin="x" * 10_000)
     assert made.truncated
-    assert len(made.text) == MAX_PROMPT_BYTES
+    assert len(made.prompt) == MAX_PROMPT_BYTES
 
 
 @pytest.mark.parametrize("part", ["!{", "!{{", "```!\n", "!`", "@", "$", "@{", "{{args"])
 def test_hostile_prompts_are_filled_in_linear_time(root: Path, part: str) -> None:
     body = part * (MAX_PROMPT_BYTES // 2 // len(part))
     put(root, ".claude/commands/hostile.md", body)
-    assert filled(root).text.strip() == body.strip()
+    assert filled(root).prompt.strip() == body.strip()
     (root / ".claude/commands/hostile.md").unlink()
     put(root, ".gemini/commands/hostile.toml", f"prompt = '''{body}'''")
-    assert filled(root).text.strip() == body.strip()
+    assert filled(root).prompt.strip() == body.strip()
 
 
 def test_a_file_that_is_gone_is_an_error_that_says_so(root: Path) -> None:
@@ -345,6 +345,6 @@ def test_a_changed_file_is_read_at_the_next_call_and_an_unchanged_one_is_the_sam
     file.write_text("Review it all.\n", encoding="utf-8")
     after = found.of()
     assert after.registry.commands[0].description == "Review it all."
-    assert after.digest != before.digest
+    assert after is not before
     file.unlink()
     assert found.of().registry.commands == ()

@@ -105,10 +105,9 @@ async def _execute(
     if args.dry_run:
         plan = await run_in_thread(execution.planned, context.settings, path, command, options)
         data: dict[str, Any] = {**command.key._asdict(), "runner": plan.runner, "dry_run": True}
-        data |= {"argv": list(plan.argv)} if plan.argv else {"file": plan.prompt}
-        return Answer(data, shlex.join(plan.argv) or plan.prompt)
-    settings, report = context.settings, context.report
-    result = await execution.execute(settings, path, command, options, report=report)
+        data |= {"argv": list(plan.argv)} if plan.argv else {"file": plan.file}
+        return Answer(data, shlex.join(plan.argv) or plan.file)
+    result = await execution.execute(context.settings, path, command, options)
     return Answer(data_of(command, result), result.prompt.removesuffix("\n"))
 
 

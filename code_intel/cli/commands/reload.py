@@ -12,13 +12,16 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from code_intel.cli.commands.context import add_agent, run_with_commands
-from code_intel.cli.output import emit, progress
+from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.foundation.text import counted, visible
 
 if TYPE_CHECKING:  # imported when the subcommand runs
     from code_intel.tools.context.commands import CommandContext
     from code_intel.tools.declaration import Answer
+
+VECTOR_TIMEOUT_S = 3600.0
+"""More than 20,000 commands need."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,15 +62,11 @@ async def _reload(context: "CommandContext", agent: str) -> "Answer":
     answer = await reload(context, **arguments)
     rows = answer.data.get("registries", [{"agent": agent}])
     agents = [row["agent"] for row in rows if "error" not in row]
-    reasons = [await run_in_thread(_compute_vectors, context, each) for each in agents]
+    reasons = [await run_in_thread(_why_no_vectors, context, each) for each in agents]
     degraded = list(dict.fromkeys(filter(None, reasons)))
     return Answer({**answer.data, "degraded": degraded}, answer.text)
 
 
-def _compute_vectors(context: "CommandContext", agent: str) -> str:
+def _why_no_vectors(context: "CommandContext", agent: str) -> str:
     """Wait for the vectors of an agent's commands; return why none were computed, or ""."""
-    with progress() as advance:
-        return context.vectors.wait_for(
-            context.registries.of(agent),
-            lambda done, total: advance(done, total, f"{agent}: vectors"),
-        )
+    return context.vectors.of(context.registries.of(agent), VECTOR_TIMEOUT_S)[1]

@@ -10,20 +10,19 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import anyio
 from anyio.abc import Process
 
 from code_intel.errors import UsageError
 from code_intel.forest.text.matches import MAX_LINE, FileListing, TextMatch, TextMatches, TextQuery
 from code_intel.foundation import processes
+from code_intel.foundation.processes import RunEnd
 from code_intel.foundation.redaction import masked
 
 MAX_OUTPUT = 8 << 20
 MAX_LISTING = 32 << 20
 """Maximum bytes of file names, enough for about half a million files."""
-MAX_MESSAGE = 4096
 MAX_MASKED_CHARS = 1 << 15
 """Maximum characters of a line that are searched for secrets; far fewer are displayed."""
 MAX_SPANS = 100
@@ -66,25 +65,13 @@ async def files(
         UsageError: The type is unknown.
         RipgrepFailure: ripgrep cannot be started or failed.
     """
-    names = bytearray()
-    complete = False
-
-    async def collect(process: Process) -> None:
-        nonlocal complete
-        assert process.stdout is not None  # noqa: S101 - it is a pipe
-        async for part in process.stdout:
-            names.extend(part)
-            if len(names) > MAX_LISTING:
-                return
-        await process.wait()
-        complete = True
-
     flags = ["--files", "--null", "--no-messages", "--no-config", "--no-ignore-dot"]
     flags += _type_flags(file_type)
-    end = await _run_program(program, root, [*flags, "--", path], timeout_s, collect)
+    end = await _run_program(program, root, [*flags, "--", path], timeout_s)
+    complete = end.code is not None and len(end.stdout) <= MAX_LISTING
     if complete and end.code not in {0, 1}:
         _raise_failure(file_type, "", end)
-    *listed, _ = bytes(names).split(b"\0")
+    *listed, _ = end.stdout.split(b"\0")
     note = (
         "" if complete else TIMEOUT_NOTE.format(f"{timeout_s:g}") if end.timed_out else LISTING_NOTE
     )
@@ -93,43 +80,27 @@ async def files(
     )
 
 
-class _RunEnd(NamedTuple):
-    """How a run ended: exit code, stderr, and whether the time limit was reached."""
-
-    code: int
-    message: str
-    timed_out: bool
-
-
 async def _run_program(
     program: str,
     root: Path,
     arguments: Sequence[str],
     timeout_s: float,
-    read: Callable[[Process], Awaitable[None]],
-) -> _RunEnd:
-    """Run the program until `read` returns, then end it.
+    read: Callable[[Process], Awaitable[None]] | None = None,
+) -> RunEnd:
+    """Run the program until `read` returns, then end it; by default, capture its output.
 
     Raises:
         RipgrepFailure: There is no program, or it cannot be started.
     """
     if not program:
         raise RipgrepFailure("was not found")
+    command = [program, *arguments]
     try:
-        process = await processes.start([program, *arguments], root)
+        if read is None:
+            return await processes.capture(command, root, timeout_s, MAX_LISTING)
+        return await processes.run(command, root, read, timeout_s)
     except OSError as error:
         raise RipgrepFailure(f"cannot be started: {error.strerror or error}") from error
-    message = bytearray()
-    with anyio.move_on_after(timeout_s) as scope:
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(processes.read_output, process.stderr, message, MAX_MESSAGE)
-                await read(process)
-                group.cancel_scope.cancel()
-        finally:
-            await processes.end(process)
-    text = message.decode("utf-8", "replace")
-    return _RunEnd(process.returncode or 0, text, scope.cancelled_caught)
 
 
 @dataclass
@@ -169,14 +140,14 @@ class _RunOutput:
         self.complete = True
 
 
-def _raise_failure(file_type: str, pattern: str, end: _RunEnd) -> None:
+def _raise_failure(file_type: str, pattern: str, end: RunEnd) -> None:
     """Raise the error for a failed run.
 
     Raises:
         UsageError: The pattern or the type is invalid.
         RipgrepFailure: Any other failure.
     """
-    code, reason = end.code, " ".join(end.message.split())[:300]
+    code, reason = end.code or 0, " ".join(end.stderr.split())[:300]
     if code > 0 and "file type" in reason:
         wrong, value, hint = "file_type", file_type, "Use a ripgrep type such as py, ts, go."
     elif code > 0 and ("regex" in reason or "pattern" in reason):

@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.index.corpus import SECRET_REASON, refusal
-from code_intel.index.safe_files import read_resolved, real_path
+from code_intel.index.safe_files import real_path
 from code_intel.registry import place
-from code_intel.registry.checking import MAX_EDITIONS, MAX_REGISTRY_NOTES, MalformedRegistry
-from code_intel.registry.prompts import MAX_PROMPT_BYTES
+from code_intel.registry.checking import (
+    MAX_EDITIONS,
+    MAX_REGISTRY_NOTES,
+    MalformedRegistry,
+    reason_of,
+)
+from code_intel.registry.prompts import MAX_PROMPT_BYTES, name_of
 from code_intel.registry.records import MAX_NAME_CHARS, Command, CommandOptions
 from code_intel.registry.sources import formats
 from code_intel.registry.sources.formats import SOURCES, PromptFile, Source
@@ -39,13 +44,13 @@ def client_commands(root: Path) -> ClientCommands:
     files = tuple(_files(root))
     notes = [f"only the first {MAX_FILES} files are read"] if len(files) > MAX_FILES else []
     for source, path in files[:MAX_FILES]:
-        reason: object = ""
+        reason = ""
         try:
             command = _command(root, source, path)
             if commands.setdefault(command.name, command) is not command:
                 reason = "another file has its name"
         except UNUSABLE as error:
-            reason = getattr(error, "strerror", None) or error
+            reason = reason_of(error)
         if reason:
             called = place.mentioned(path, (root,), f"A file in {source.folder}")
             notes.append(f"{called} is left out: {reason}")
@@ -61,14 +66,9 @@ def folders(root: Path) -> tuple[str, ...]:
 
 def parsed(root: Path, source: Source, path: Path) -> PromptFile:
     """Read and parse a prompt file; raise one of `UNUSABLE` if that cannot be done."""
-    real = place.confined(path, (root,))
-    if real is None:
-        raise MalformedRegistry("it is a link out of the project")
+    real, data = place.content(path, (root,), MAX_PROMPT_BYTES)
     if refusal(real.as_posix()) == SECRET_REASON:
         raise MalformedRegistry(f"it is a link to a file that {SECRET_REASON}")
-    data, _ = read_resolved(str(real), MAX_PROMPT_BYTES + 1)
-    if len(data) > MAX_PROMPT_BYTES:
-        raise MalformedRegistry(f"it is larger than {MAX_PROMPT_BYTES >> 10} KiB")
     return source.parse(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
 
 
@@ -93,7 +93,7 @@ def _command(root: Path, source: Source, path: Path) -> Command:
         raise MalformedRegistry("it has no prompt")
     about = {
         f"uv-{name}": "all arguments" if name in formats.WHOLE else f"the argument {name}"
-        for name in map(formats.name_of, source.found(prompt))
+        for name in map(name_of, source.found(prompt))
         if name and not _INVALID.search(name)
     }
     return Command(

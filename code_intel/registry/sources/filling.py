@@ -6,16 +6,17 @@ stay as text, with the placeholders in them. A value is never replaced again.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from code_intel.errors import ExecutionError
 from code_intel.foundation.text import counted
+from code_intel.registry.checking import reason_of
 from code_intel.registry.options import OptionRequest
-from code_intel.registry.prompts import MAX_PROMPT_NOTES, RenderedPrompt, bounded
-from code_intel.registry.records import Command
+from code_intel.registry.place import PROMPTS
+from code_intel.registry.prompts import MAX_PROMPT_NOTES, bounded, failed, fill, name_of
+from code_intel.registry.records import Command, ExecutionResult
 from code_intel.registry.sources.discovery import UNUSABLE, parsed
-from code_intel.registry.sources.formats import SKILLS, SOURCES, WHOLE, name_of
+from code_intel.registry.sources.formats import SKILLS, SOURCES, WHOLE
 
 SKILL_DIR = "{CLAUDE_SKILL_DIR}"
 SKILL_HEAD = "The files of this skill are in {}.\n\n"
@@ -23,17 +24,16 @@ APPENDED = "\n\nARGUMENTS: {}"
 """The end of a prompt that has no place for its arguments, as clients write it."""
 
 
-def render(root: Path, command: Command, asked: OptionRequest) -> RenderedPrompt:
+def render(root: Path, command: Command, asked: OptionRequest) -> ExecutionResult:
     """Return the prompt of a client's file; raise ExecutionError if it cannot be read any more."""
     source, folder = SOURCES[command.origin], command.file.rpartition("/")[0]
     try:
         prompt = parsed(root, source, root / command.file)
     except UNUSABLE as error:
-        why = f"The prompt file cannot be used: {getattr(error, 'strerror', None) or error}."
-        details = {"command": command.name, "stderr": why, "runner": "prompts"}
-        raise ExecutionError(why, hint="reload lists unusable files.", details=details) from None
-    found = source.found(prompt)
-    names = dict.fromkeys(filter(None, map(name_of, found)))
+        why = f"The prompt file cannot be used: {reason_of(error)}."
+        raise failed(command, why, "reload lists unusable files.") from None
+    marks = source.found(prompt)
+    names = dict.fromkeys(filter(None, map(name_of, marks)))
     values = {name.removeprefix("uv-"): value for name, value in asked.variables}
     if asked.stdin is not None:
         values["ARGUMENTS"] = asked.stdin
@@ -44,18 +44,10 @@ def render(root: Path, command: Command, asked: OptionRequest) -> RenderedPrompt
     values[SKILL_DIR] = folder
     head = SKILL_HEAD.format(folder) if source.files == SKILLS else ""
     end = APPENDED.format(" ".join(unused)) if unused else ""
-    text, is_complete = bounded((head, *_parts(prompt.body, found, values), end))
+    text, is_complete = bounded((head, *fill(prompt.body, marks, values), end))
     missing = (f"{name} has no value: pass uv-{name}." for name in names if name not in values)
-    notes = (*_left(found), *missing)
-    return RenderedPrompt(text, notes[:MAX_PROMPT_NOTES], not is_complete)
-
-
-def _parts(text: str, found: Sequence[re.Match[str]], values: Mapping[str, str]) -> Iterator[str]:
-    end = 0
-    for mark in found:
-        yield text[end : mark.start()] + values.get(name_of(mark), mark[0])
-        end = mark.end()
-    yield text[end:]
+    notes = (*_left(marks), *missing)
+    return ExecutionResult(text, PROMPTS, not is_complete, notes[:MAX_PROMPT_NOTES], command.file)
 
 
 def _left(found: Sequence[re.Match[str]]) -> Iterator[str]:

@@ -38,15 +38,10 @@ class Source(NamedTuple):
     marks: str
 
     def found(self, prompt: PromptFile) -> list[re.Match[str]]:
-        """Return what a prompt contains besides text; see `name_of`."""
+        """Return what a prompt contains besides text; see `prompts.name_of`."""
         names = "".join(f"|{name}" for name in sorted(prompt.declared, reverse=True))
         marks = self.marks.replace("<declared>", names)
         return list(re.finditer(marks, prompt.body, re.MULTILINE))
-
-
-def name_of(mark: re.Match[str]) -> str:
-    """Return the name of a placeholder, or an empty text for a shell command or a file."""
-    return mark.groupdict().get("index") or mark["name"] or ""
 
 
 def _markdown(text: str) -> PromptFile:

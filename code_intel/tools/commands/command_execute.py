@@ -9,10 +9,8 @@ from pydantic import Field
 from code_intel.errors import CodeIntelError
 from code_intel.foundation.redaction import masked
 from code_intel.registry import execution
-from code_intel.registry.execution import ExecutionResult
 from code_intel.registry.loading import LoadedRegistry
-from code_intel.registry.options import check_identifiers
-from code_intel.registry.records import DEFAULT_AGENT, Command
+from code_intel.registry.records import DEFAULT_AGENT, Command, ExecutionResult
 from code_intel.session import steps
 from code_intel.session.state import Session
 from code_intel.tools.commands.command_describe import Action, Domain, Target, commands_of
@@ -95,7 +93,7 @@ async def _executed(
     """Run the first command of a name; return its prompt, cut to the answer's size.
 
     Raises:
-        UsageError: An identifier or an option is wrong; names the field.
+        UsageError: An option is wrong; names the field.
         NotFoundError: There is no such command.
         ExecutionError: It failed; has its stderr.
         BusyError: Too many other commands are running.
@@ -106,7 +104,6 @@ async def _executed(
         loaded.registry.path,
         command,
         options,
-        report=context.report,
         turns=context.turns,
     )
     prompt, cut = _shown(masked(done.prompt))  # mask first: a cut secret would not be recognized
@@ -121,11 +118,9 @@ async def chosen(
     """Return the first command of a name, and its registry.
 
     Raises:
-        UsageError: An identifier is invalid.
         NotFoundError: There is no such command.
         RegistryError: The registry cannot be used.
     """
-    check_identifiers(agent, c1, c2, c3)
     loaded, (command, *_) = await commands_of(context, agent, c1, c2, c3)
     return loaded, command
 

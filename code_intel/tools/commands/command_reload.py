@@ -9,7 +9,7 @@ from code_intel.errors import RegistryError
 from code_intel.foundation.text import counted
 from code_intel.index.cancellation import run_read
 from code_intel.registry import place
-from code_intel.registry.loading import ALL_AGENTS, LoadedRegistry
+from code_intel.registry.loading import LoadedRegistry
 from code_intel.registry.records import DEFAULT_AGENT
 from code_intel.tools.commands.command_search import Name, as_json
 from code_intel.tools.context.commands import CommandContext
@@ -21,6 +21,8 @@ MAX_WARNINGS = 20
 """Warnings to return; many registries may have several each."""
 MAX_REGISTRY_TOKENS = 6000
 """Maximum tokens of the reports on registries; warnings come in addition."""
+ALL_AGENTS = "*"
+"""Stands for every agent."""
 AgentOrAll = Annotated[
     Name, Field(description=f"The agent of the registry; `{ALL_AGENTS}` for all agents.")
 ]
@@ -66,7 +68,7 @@ def _one(context: CommandContext, agent: str, origins: Counter[str]) -> dict[str
     Raises:
         RegistryError: It cannot be used.
     """
-    loaded = context.registries.reload(agent)
+    loaded = context.registries.of(agent)
     count = len(loaded.registry.commands)
     origins.update(_origins(loaded))
     return {"success": True, "agent": agent, "commandCount": count, "warnings": _notes(loaded)}
@@ -81,11 +83,11 @@ def _all(context: CommandContext, agent: str, origins: Counter[str]) -> dict[str
     good: list[dict[str, Any]] = []
     bad: list[dict[str, Any]] = []
     notes: list[str] = []
-    for name, loaded in context.registries.reload_all():
-        if isinstance(loaded, RegistryError):
-            bad.append(
-                {"agent": name, "error": loaded.error, "hint": loaded.hint, **loaded.details}
-            )
+    for name in context.registries.agents():
+        try:
+            loaded = context.registries.of(name)
+        except RegistryError as error:
+            bad.append({"agent": name, "error": error.error, "hint": error.hint, **error.details})
             continue
         path = place.shown(loaded.registry.path, place.roots(context.settings.root))
         count = len(loaded.registry.commands)

@@ -15,7 +15,6 @@ from code_intel.registry.execution import MAX_RUNNING
 from code_intel.registry.loading import Registries
 from code_intel.registry.meaning import VECTOR_TIMEOUT_S, CommandVectors
 from code_intel.tools.context.corpus_service import open_models
-from code_intel.tools.progress import Report, ignore_progress
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,6 @@ class CommandContext:
         vectors: Vectors of commands and queries.
         embedder: The process's model.
         turns: Limits how many programs run at the same time.
-        report: Reports progress to the caller.
     """
 
     settings: Settings
@@ -36,7 +34,6 @@ class CommandContext:
     vectors: CommandVectors
     embedder: LazyEmbedder
     turns: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MAX_RUNNING))
-    report: Report = ignore_progress
 
     def close(self) -> None:
         """Stop the background work."""

@@ -8,7 +8,7 @@ nothing here blocks the event loop.
 import copy
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
@@ -108,14 +108,14 @@ class GatewayContext:
 
     @property
     def commands(self) -> "CommandContext":
-        """The project's commands, for this caller.
+        """The project's commands.
 
         Raises:
             NotFoundError: This process serves no commands.
         """
         if self.opens_commands is None:
             raise NotFoundError("Commands are not served here.")
-        return replace(self.opens_commands(), report=self.report)
+        return self.opens_commands()
 
     @property
     def root(self) -> Path:

@@ -219,8 +219,6 @@ async def test_options_may_be_an_object_a_list_or_json(stock: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [
-        ({**GROUP, "c2": "--help; rm"}, "c2"),
-        ({**GROUP, "agent": "../x"}, "agent"),
         ({"c1": "climpt-git", "c2": "group-commit"}, "c3"),
         ({**GROUP, "options": {"edition": "other"}}, "options.edition"),
         ({**GROUP, "options": {"destination": "out.md"}}, "options.destination"),
@@ -264,9 +262,10 @@ async def test_invalid_argument_of_search_is_named(
 
 
 @pytest.mark.covers("error.Command not found", "error.Command not found: c1 c2 c3")
+@pytest.mark.parametrize("c2", ["invalid-command", "--help; rm", "../x"])
 @pytest.mark.parametrize("tool", ["describe", "execute"])
-async def test_unknown_command_is_the_error_of_the_seed(stock: Path, tool: str) -> None:
-    wanted = {"c1": "climpt-git", "c2": "invalid-command", "c3": "target"}
+async def test_unknown_command_is_the_error_of_the_seed(stock: Path, tool: str, c2: str) -> None:
+    wanted = {"c1": "climpt-git", "c2": c2, "c3": "target"}
     async with command_server(stock) as call:
         error = await call.refused(tool, **wanted)
     assert {name: error[name] for name in ("error", "c1", "c2", "c3")} == {
