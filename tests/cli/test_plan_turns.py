@@ -130,7 +130,7 @@ def test_plan_locked_by_another_process_is_refused_and_unchanged(
         assert plan_id in refused["message"]
         assert "--continue" in refused["hint"]
         assert keeping.load(project / ".gistdex", plan_id) == before
-        assert run(project, GOAL)["planId"] != plan_id  # other plans are free
+        assert run(project, "another goal")["planId"] != plan_id  # other plans are free
         waits = started(project, *words)
         holder.kill()  # the lock of a dead process is free
         assert ended(waits)["metadata"]["totalIterations"] == 2
