@@ -52,7 +52,7 @@ Queries = Annotated[
 
 
 class PlanPart(BaseModel):
-    """A part of what a plan is told: null counts as omitted, unknown keys become warnings."""
+    """A part of the expectations: null counts as omitted, unknown keys become warnings."""
 
     model_config = ConfigDict(extra="allow", defer_build=True)
 

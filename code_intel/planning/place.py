@@ -52,7 +52,7 @@ def file_in(root: Path, *parts: str) -> Path:
 def prepared(root: Path, folder: str) -> Path:
     """Return a folder below the root, created if missing; see `file_in`.
 
-    The first one gets a `.gitignore`: for the whole root, or only for the cache if somebody else
+    The first one gets a `.gitignore`: for the whole root, or only for the cache if others
     created the root.
     """
     path = file_in(root, folder, INDEX).parent

@@ -5,7 +5,7 @@ results and their evaluation. A continued plan is a new object with more iterati
 §2).
 
 The annotations are the schema of the stored files: names in camel case or
-those of seed 003, and bounds, because a repository may contain files that somebody wrote
+those of seed 003, and bounds, because a repository may contain files of strangers
 (docs/decisions/0041). They are checked where a file is read, not where an object is made. A field
 that is missing in an older file has its default, and unknown keys are ignored.
 

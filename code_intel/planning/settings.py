@@ -41,7 +41,7 @@ class Limits(PlanPart):
 
 
 class Defaults(PlanPart):
-    """What a plan is told by no call and no preset."""
+    """Values that neither a call nor a preset gives."""
 
     maxIterations: records.Iterations = Field(
         default=records.ITERATIONS, description="Queries per call."
