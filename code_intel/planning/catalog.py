@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +23,8 @@ from code_intel.planning.records import dumps
 
 LOCK = "index.json.lock"
 DAY_NS = 24 * 3600 * 10**9
+MAX_PARSED = 512
+"""Parsed files that a process remembers: a call lists the files of a kind several times."""
 ContentT = TypeVar("ContentT")
 
 
@@ -105,9 +108,9 @@ class Catalog(Generic[ContentT]):
             cancellation.raise_if_cancelled()  # a repository may have thousands of files
             with suppress(FileNotFoundError):  # another process removed it
                 info = (folder / name).lstat()
+                state = (info.st_size, info.st_mtime_ns)
                 try:
-                    content = self.read(root, name)
-                    found.rows[name] = KeptFile(content, info.st_size, info.st_mtime_ns)
+                    found.rows[name] = KeptFile(_content(self, root, name, *state), *state)
                 except StorageError as error:
                     found.damaged[name] = error.message
         return found
@@ -160,6 +163,15 @@ class Catalog(Generic[ContentT]):
         path = self.path(root, place.INDEX)
         durable.replace(path, dumps(index), flushed=False)
         durable.sweep(path.parent)
+
+
+@lru_cache(maxsize=MAX_PARSED)
+def _content(
+    catalog: Catalog[ContentT], root: Path, name: str, size: int, changed: int
+) -> ContentT:
+    """Return what a file of this size and time contains."""
+    del size, changed
+    return catalog.read(root, name)
 
 
 def beyond(
