@@ -73,10 +73,13 @@ def test_the_plugin_is_silent_beside_the_hooks_and_servers_of_the_project(
     claude: ClaudeCode,
 ) -> None:
     claude.project.run("code-intel", "init")
-    done = claude.ask(ABOUT_FEE)
+    name = "mcp__code-intel__search_smart"  # the servers connect in the background
+    found = ToolUse("ToolSearch", {"query": f"select:{name}"})
+    done = claude.ask(ABOUT_FEE, found, ToolUse(name, {"query": "shipping fee"}))
     assert done.prompt_context.count(OPENED) == 1
+    assert "src/cart/shipping.py" in done.requests[-1]["messages"][-1]["content"][0]["content"]
     names = {name for each in done.events for name in each.get("tools", ())}
-    assert "mcp__code-intel__search_smart" in names
+    names |= {tool["name"] for each in done.requests for tool in each.get("tools", ())}
     assert not any("plugin" in name for name in names)
 
 
