@@ -18,7 +18,15 @@ from statistics import fmean
 
 from code_intel.planning.matching import ResultPage, occurs, together
 from code_intel.planning.patterns import check, found
-from code_intel.planning.records import Evaluation, Expected, Metrics, Mode, Result, Status
+from code_intel.planning.records import (
+    MAP_SOURCE,
+    Evaluation,
+    Expected,
+    Metrics,
+    Mode,
+    Result,
+    Status,
+)
 
 WEIGHTS = Metrics(
     keyword_match=0.25,
@@ -40,8 +48,12 @@ MAX_FOLLOWERS = 3
 EMPTY_EVALUATION = Evaluation(Metrics(0, 0, 0, 0, 0, 0), 0.0, 0.0)
 
 
-def evaluate(results: Sequence[Result], expected: Expected, mode: Mode = "fuzzy") -> Evaluation:
+def evaluate(
+    results: Sequence[Result], expected: Expected, mode: Mode = "fuzzy", source: str = ""
+) -> Evaluation:
     """Compare the results of a query with expectations; duplicates and blank keywords are ignored.
+
+    `source` is that of the plan.
 
     Raises:
         UsageError: A pattern is invalid; it is named.
@@ -70,7 +82,7 @@ def evaluate(results: Sequence[Result], expected: Expected, mode: Mode = "fuzzy"
     )
     nowhere = {at for each, row in zip(things, said, strict=True) if not any(row) for at in each}
     sought = [(each, any(row)) for each, row in zip(patterns, matching, strict=True)]
-    score, chance = score_of(metrics), chance_of_first(results)
+    score, chance = score_of(metrics), chance_of_first(results, source)
     if is_incomplete := mode == "strict" and metrics.recall < 1:
         score *= _bounded(expected.confidence)
     is_unmet = bool(rows or matching) and not any(map(any, (*rows, *matching)))
@@ -97,16 +109,16 @@ def score_of(metrics: Metrics) -> float:
     return _bounded(round(math.fsum(weight * _bounded(value) for weight, value in pairs), 6))
 
 
-def chance_of_first(results: Sequence[Result]) -> float | None:
+def chance_of_first(results: Sequence[Result], source: str = "") -> float | None:
     """Return the chance that the first result is right, 0 to 1, rounded to six decimals.
 
-    Scores of the forest are relative to the first result, so its lead and its similarity decide.
-    Scores of the map are calibrated; the first one is below 1 and is the chance itself. None if
-    there is neither, as for a single result.
+    Scores of the map are calibrated: they are the chance itself. Those of the forest are relative,
+    so the lead and the similarity of the first result decide. None without scores, or without
+    results that follow.
     """
     first, lead = results[0], lead_of(results)
-    if 0 < first.score < 1:
-        return round(first.score, 6)
+    if source == MAP_SOURCE:
+        return round(_bounded(first.score), 6)
     if lead is None:
         return None
     value = BIAS + LEAD_SLOPE * lead + SIMILARITY_SLOPE * _bounded(first.similarity)
@@ -114,14 +126,15 @@ def chance_of_first(results: Sequence[Result]) -> float | None:
 
 
 def lead_of(results: Sequence[Result]) -> float | None:
-    """Return the lead of the first result over the mean of the next three, 0 to 1.
+    """Return the lead of the first result over the mean of the next three, -1 to 1.
 
-    None without scores, or without results that follow.
+    It is negative if a rule of the caller has put a result with a lower score first. None without
+    scores, or without results that follow.
     """
     followers = results[1 : 1 + MAX_FOLLOWERS]
     if not followers or results[0].score <= 0:
         return None
-    return 1 - fmean([_bounded(each.score) for each in followers])
+    return _bounded(results[0].score) - fmean([_bounded(each.score) for each in followers])
 
 
 def hundredths(confidence: float) -> float:

@@ -127,7 +127,9 @@ async def _evaluated(plan: QueryPlan, each: Iteration, seconds: float) -> Iterat
     """Return an iteration compared with the expectations; if it takes too long, it says so."""
     evaluated, notes = evaluation.EMPTY_EVALUATION, [NOT_EVALUATED]
     with anyio.move_on_after(seconds):
-        evaluated = await run_read(evaluation.evaluate, each.results, plan.expected, plan.mode)
+        evaluated = await run_read(
+            evaluation.evaluate, each.results, plan.expected, plan.mode, plan.source
+        )
         notes = []
     language = goals.language_of(plan.goal)
     said, tips = feedback.described(each.query, evaluated, each.results, plan.expected, language)

@@ -47,6 +47,8 @@ MAX_KEYWORDS, MAX_RULES, MAX_INITIAL_QUERIES = 20, 10, 10
 """Of one plan, as its caller gives them; queries are those to try first."""
 MAX_WORD_CHARS, MAX_QUERY_CHARS = 200, 500
 """Characters of a keyword or a rule, and of a query to try first."""
+MAP_SOURCE = "map"
+"""The source of plans that search the map, whose scores are calibrated."""
 MAX_GOAL_CHARS_READ = 4000
 """Characters of a goal that are read, as of a question."""
 MAX_PLAN_RESULTS, MAX_WAITING_QUERIES = 100, 1000

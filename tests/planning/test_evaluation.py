@@ -98,8 +98,17 @@ def test_chance_of_the_first_result_rises_with_its_similarity() -> None:
     assert chances == [0.41, 0.72, 0.91]
 
 
-def test_calibrated_score_below_1_is_the_chance_itself() -> None:
-    assert chance_of_first(ranked(0.83, 0.2)) == 0.83
+def test_calibrated_score_of_the_map_is_the_chance_itself() -> None:
+    assert chance_of_first(ranked(0.83, 0.2), "map") == 0.83
+    assert chance_of_first(ranked(1.0), "map") == 1.0
+
+
+def test_lower_score_in_the_first_place_is_no_lead() -> None:
+    """A rule of the caller has moved it there, or the index lacks the first result now."""
+    behind, level = chance_of_first(ranked(0.8, 1.0, 1.0)), chance_of_first(ranked(1.0, 1.0, 1.0))
+    assert behind is not None
+    assert level is not None
+    assert behind < level < 0.2
 
 
 def test_score_is_the_confidence_where_no_chance_is_known() -> None:

@@ -272,19 +272,19 @@ async def test_results_requested_by_a_rule_come_first() -> None:
 async def test_new_expectations_are_evaluated_on_earlier_results() -> None:
     done = await run(a_plan("first"), Index({}, POOR), more=1)
     other = replace(done, expected=Expected(("total", "absent"), min_matches=1), mode="strict")
-    (anew,) = (await loop.evaluated_again(other, 30.0)).iterations
-    assert anew.evaluation.matched == ("total",)
-    assert anew.expected_keywords == ("total", "absent")
-    assert "absent" in anew.feedback
+    (again,) = (await loop.evaluated_again(other, 30.0)).iterations
+    assert again.evaluation.matched == ("total",)
+    assert again.expected_keywords == ("total", "absent")
+    assert "absent" in again.feedback
     assert await loop.evaluated_again(done, 30.0) == done
 
 
 async def test_results_that_disappeared_no_longer_count() -> None:
     done = await run(a_plan("first"), Index({}, POOR), more=1)
     bare = replace(done, iterations=(replace(done.iterations[0], results=()),))
-    anew = await loop.evaluated_again(bare, 30.0)
-    assert anew.iterations[0].evaluation.score == 0 < done.iterations[0].evaluation.score
-    assert anew.final == ()
+    again = await loop.evaluated_again(bare, 30.0)
+    assert again.iterations[0].evaluation.score == 0 < done.iterations[0].evaluation.score
+    assert again.final == ()
 
 
 async def test_evaluation_of_a_long_plan_is_time_limited() -> None:
@@ -292,9 +292,11 @@ async def test_evaluation_of_a_long_plan_is_time_limited() -> None:
     found = tuple(Result(f"src/{at}.py", "a" * 20_000, 0.5, position=at) for at in range(50))
     done = await run(a_plan("first", "second"), Index({}, found), more=2)
     began = anyio.current_time()
-    anew = await loop.evaluated_again(replace(done, expected=replace(EXPECTED, patterns=slow)), 0.2)
+    again = await loop.evaluated_again(
+        replace(done, expected=replace(EXPECTED, patterns=slow)), 0.2
+    )
     assert anyio.current_time() - began < 30
-    assert [each.degraded for each in anew.iterations] == [(loop.NOT_EVALUATED,)] * 2
+    assert [each.degraded for each in again.iterations] == [(loop.NOT_EVALUATED,)] * 2
 
 
 async def test_comparison_ends_soon_after_cancellation() -> None:

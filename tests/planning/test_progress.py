@@ -1,4 +1,4 @@
-"""Check what is told of each query of a plan."""
+"""Check the description of each query of a plan."""
 
 from code_intel.planning.outcome import added
 from kept_plans import iteration, plan, result

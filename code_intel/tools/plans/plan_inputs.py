@@ -23,7 +23,7 @@ from code_intel.errors import BusyError, StorageError, UsageError
 from code_intel.foundation import durable
 from code_intel.planning import expectations, goals, keeping, patterns, place, settings
 from code_intel.planning.expectations import Preset, merged
-from code_intel.planning.records import MAX_KEYWORDS, Expected, QueryPlan, Strategy
+from code_intel.planning.records import MAP_SOURCE, MAX_KEYWORDS, Expected, QueryPlan, Strategy
 from code_intel.planning.settings import PlanSettings
 from code_intel.session.wording import fold
 from code_intel.tools.context.corpus_service import check_query
@@ -128,7 +128,7 @@ def _changed(plan: QueryPlan, preset: Preset, given: Preset) -> QueryPlan:
 def earlier_source(plan: QueryPlan) -> tuple[str, str]:
     """Return the provider and the database of a saved plan, parsed from its source's name."""
     name = plan.source.rpartition(", ")[0] or plan.source
-    return (name, "") if name in {"map", "forest", ""} else ("", name)
+    return (name, "") if name in {MAP_SOURCE, "forest", ""} else ("", name)
 
 
 @asynccontextmanager

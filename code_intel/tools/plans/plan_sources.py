@@ -23,7 +23,7 @@ from code_intel.index.store import Store
 from code_intel.index.walk import bases
 from code_intel.planning import likeness
 from code_intel.planning.goals import language_of
-from code_intel.planning.records import FoundResults, Result
+from code_intel.planning.records import MAP_SOURCE, FoundResults, Result
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.session import phases
 from code_intel.session.state import Session
@@ -178,7 +178,7 @@ def _map(context: GatewayContext) -> PlanSource:
         )
         return FoundResults(results, answer.index.degraded)
 
-    return PlanSource("map", ask, convert, "search_map", context.map.config.folder)
+    return PlanSource(MAP_SOURCE, ask, convert, "search_map", context.map.config.folder)
 
 
 def found_in(index: Index, answer: SearchAnswer, query: str, *, measured: bool) -> FoundResults:

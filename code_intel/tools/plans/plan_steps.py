@@ -75,14 +75,20 @@ async def evaluating(
                 return found
 
             judged = await loop.run(
-                replace(base, expected=expected, waiting=(query,)),
+                replace(base, expected=expected, waiting=(query,), source=""),
                 search,
                 more=1,
                 seconds=MAX_EVALUATION_SECONDS,
             )
             if plan is not None:
                 store = PlanStore(context, root)
-                stored = replace(judged, expected=plan.expected, waiting=plan.waiting, revision="")
+                stored = replace(
+                    judged,
+                    expected=plan.expected,
+                    waiting=plan.waiting,
+                    source=plan.source,
+                    revision="",
+                )
                 await store.finish(stored, context.forest.config.folder)
                 answer = answer.noting(*store.warnings)
             if not adds_evaluation:

@@ -87,7 +87,7 @@ async def test_a_list_can_be_of_one_domain_or_agent(stock: Path) -> None:
         meta = (await call("list", c1="climpt-meta"))["commands"]
         none = await call("list", c1="nowhere")
         said = await text_of(call, "list", c1="nowhere")
-        error = await call.refused("list", agent="nobody")
+        error = await call.refused("list", agent="unknown")
     assert len(everything) == 8
     assert of_sea["commands"] == [
         {"name": "sea sail ferry", "description": "Sail the ferry", "agent": "sea"}

@@ -296,7 +296,7 @@ async def test_unusable_registry_is_an_error_of_every_tool(tmp_path: Path) -> No
             assert (broken["error"], broken["path"]) == ("Failed to load registry", REGISTRY)
             assert "commands[1]" in broken["details"]
             assert "description" in broken["details"]
-        other = await call.refused("search", query="commit", agent="nobody")
+        other = await call.refused("search", query="commit", agent="unknown")
         assert "climpt" in other["hint"]
 
 
@@ -473,7 +473,7 @@ async def test_reading_tools_write_nothing(stock: Path) -> None:
         await call("search", query="commit")
         await call("describe", **GROUP)
         await call("reload")
-        await call.refused("search", query="commit", agent="nobody")
+        await call.refused("search", query="commit", agent="unknown")
     assert everything() == before
 
 
