@@ -17,18 +17,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from code_intel.ui.rendering import render_bare
+
 MAX_FORM_FIELDS = 2000
 CSRF_FIELD = "csrf"
 OPEN_PATH = "/open"
 STATIC_PATH = "/static/"
 _READING = frozenset({"GET", "HEAD"})
 
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 SECURITY_HEADERS = (
-    (
-        "content-security-policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    ),
+    ("content-security-policy", CONTENT_SECURITY_POLICY),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
     # `no-referrer` would make browsers send `Origin: null` with forms.
@@ -94,17 +96,12 @@ class Access:
         return hmac.compare_digest(sent.encode(), self.csrf.encode())
 
 
-Refuse = Callable[[Request, int, str, str], Response]
-"""Returns an error page, given the request, its status, what happened and what to do."""
-
-
 class AccessGuard:
     """ASGI middleware that forwards only what `access` allows, and adds the security headers."""
 
-    def __init__(self, app: ASGIApp, access: Access, refuse: Refuse) -> None:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
-        self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request, then forward or refuse it."""
@@ -121,16 +118,16 @@ class AccessGuard:
         if request.method in _READING and request.url.path.startswith((OPEN_PATH, STATIC_PATH)):
             return None
         if not self._access.admits(request):
-            return self._refuse(
+            return render_bare(
                 request,
-                403,
                 "This browser has not opened the page.",
                 "Open the link that `code-intel ui` printed last.",
+                403,
             )
         if request.method in _READING:
             return None
         if request.method != "POST":
-            return self._refuse(request, 405, "The page answers GET and POST.", "Use its links.")
+            return render_bare(request, "The page answers GET and POST.", "Use its links.", 405)
         return await self._refused_form(request)
 
     async def _refused_form(self, request: Request) -> Response | None:
@@ -142,21 +139,21 @@ class AccessGuard:
                 max_num_fields=MAX_FORM_FIELDS,
             )
         except ValueError:
-            return self._refuse(request, 400, "The form cannot be read.", "Send it again.")
+            return render_bare(request, "The form cannot be read.", "Send it again.", 400)
         form = ImmutableMultiDict(pairs)
         if not self._access.has_form_token(form.get(CSRF_FIELD, "")):
-            return self._refuse(
+            return render_bare(
                 request,
-                403,
                 "The form does not come from this page, or is older than this server.",
                 "Go back, load the page again, and repeat the change.",
+                403,
             )
         if self._access.readonly:
-            return self._refuse(
+            return render_bare(
                 request,
-                403,
                 "This page only reads.",
                 "Start `code-intel ui` without `--read-only` to change the map.",
+                403,
             )
         request.state.form = form
         return None

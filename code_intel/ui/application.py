@@ -26,7 +26,7 @@ from code_intel.ui.access import OPEN_PATH, STATIC_PATH, Access, AccessGuard
 from code_intel.ui.language import LANGUAGE_COOKIE, LANGUAGES
 from code_intel.ui.pages import code, overview
 from code_intel.ui.project import OpenProject
-from code_intel.ui.rendering import render
+from code_intel.ui.rendering import render, render_bare
 
 logger = logging.getLogger(__name__)
 
@@ -61,12 +61,7 @@ def build_app(project: OpenProject, access: Access, policy: Policy) -> ASGIApp:
     )
     app.state.project = project
     app.state.access = access
-
-    def refuse(request: Request, status: int, what: str, remedy: str) -> Response:
-        request.scope["app"] = app  # the guard runs before the application
-        return error_page(request, status, what, remedy)
-
-    return RequestGuard(AccessGuard(app, access, refuse), policy)
+    return RequestGuard(AccessGuard(app, access), policy)
 
 
 async def open_link(request: Request) -> Response:
@@ -79,13 +74,13 @@ async def open_link(request: Request) -> Response:
     if access.admits(request):
         return RedirectResponse("/", HTTPStatus.SEE_OTHER)
     if not access.redeem(request.query_params.get("token", "")):
-        return error_page(
+        return render_bare(
             request,
-            HTTPStatus.FORBIDDEN,
             "This link has been used, or is older than this server.",
             "Open the link that `code-intel ui` printed last.",
+            HTTPStatus.FORBIDDEN,
         )
-    response = render(request, "open.html")
+    response = render_bare(request, "The page is open in this browser.", "", then="/")
     access.admit(response)
     return response
 
@@ -119,7 +114,9 @@ async def _http_error(request: Request, error: Exception) -> Response:
         return error_page(
             request, HTTPStatus.NOT_FOUND, "There is no such page.", "Choose one above."
         )
-    return error_page(request, error.status_code, error.detail, "Go back, and use the page's links.")
+    return error_page(
+        request, error.status_code, error.detail, "Go back, and use the page's links."
+    )
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

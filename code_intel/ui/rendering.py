@@ -47,7 +47,6 @@ class Frame:
         readonly: Whether forms that write are left out.
         csrf: The token of forms; markup, so that it is not masked.
         navigation: Paths and names of the pages.
-        languages: Codes and names of the languages.
         version: The version of code-intel.
     """
 
@@ -59,7 +58,6 @@ class Frame:
     readonly: bool
     csrf: Markup
     navigation: tuple[tuple[str, str], ...] = NAVIGATION
-    languages: Mapping[str, str] = LANGUAGES
     version: str = __version__
 
 
@@ -90,6 +88,24 @@ def render(
     return HTMLResponse(html, status, {"vary": "cookie, accept-language"})
 
 
+def render_bare(
+    request: Request, what: str, remedy: str, status: int = 200, *, then: str = ""
+) -> HTMLResponse:
+    """Return a page that says nothing about the project, for a browser without the cookie.
+
+    Args:
+        request: The request.
+        what: What happened.
+        remedy: What to do next.
+        status: The HTTP status.
+        then: The page to go on to.
+    """
+    language = language_of(request)
+    page = environment(language).get_template("bare.html")
+    html = page.render(language=language, what=what, remedy=remedy, next=then)
+    return HTMLResponse(html, status, {"vary": "cookie, accept-language"})
+
+
 @cache
 def environment(language: str) -> Environment:
     """Return the templates of a language."""
@@ -105,7 +121,7 @@ def environment(language: str) -> Environment:
     def text(english: str, **values: object) -> str:
         return translate(language, english, values)
 
-    found.globals |= {"_": text, "url": url, "moment": moment}
+    found.globals |= {"_": text, "url": url, "moment": moment, "languages": LANGUAGES}
     found.filters |= {"thousands": "{:,}".format}
     return found
 
@@ -129,11 +145,13 @@ def moment(value: "str | float | datetime") -> str:
     Args:
         value: ISO 8601, or seconds since the epoch.
     """
-    if isinstance(value, str):
+    if isinstance(value, datetime):
+        time = value
+    elif isinstance(value, str):
         try:
-            value = datetime.fromisoformat(value)
+            time = datetime.fromisoformat(value)
         except ValueError:
             return value
-    elif not isinstance(value, datetime):
-        value = datetime.fromtimestamp(value, UTC)
-    return f"{value.astimezone():%Y-%m-%d %H:%M}"
+    else:
+        time = datetime.fromtimestamp(value, UTC)
+    return f"{time.astimezone():%Y-%m-%d %H:%M}"

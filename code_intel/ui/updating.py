@@ -81,6 +81,4 @@ class Updater:
         def advance(done: int, total: int) -> None:
             self.state = UpdateState(running=True, step=step, done=done, total=total)
 
-        service.index.complete(
-            words_only=words_only, progress=advance, stop=self._stopping.is_set
-        )
+        service.index.complete(words_only=words_only, progress=advance, stop=self._stopping.is_set)

@@ -39,9 +39,7 @@ async def update(request: Request) -> Response:
 
 def freshness(project: OpenProject) -> dict[str, Freshness]:
     """Return the state of both indexes."""
-    return {
-        service.index.config.corpus: service.freshness(()) for service in project.services
-    }
+    return {service.index.config.corpus: service.freshness(()) for service in project.services}
 
 
 async def _changes(request: Request) -> AsyncIterator[str]:
