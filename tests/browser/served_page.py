@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from demo_project import environment
 from projects import BIN
 
 LINK = re.compile(r"code-intel: open (http://127\.0\.0\.1:\d+/open\?token=\S+)")
@@ -62,7 +63,7 @@ def serving_page(
     process = subprocess.Popen(
         [*command, port, *options],
         cwd=root,
-        env={**os.environ, "CODE_INTEL_EMBEDDING": "off", **(env or {})},
+        env={**environment(root), **(env or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -1,11 +1,8 @@
-"""The overview opens through its link, in every look, and says so when the link was used before."""
-
-from collections.abc import Callable
+"""The overview opens through its link, and is accessible in every look."""
 
 import pytest
 
-from browser.served_page import ServedPage
-from browser.visits import LOOKS, WITHOUT_SCRIPTS, Look, Visitor, axe
+from browser.visits import LOOKS, Look, Visitor, axe
 
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=list(LOOKS))
