@@ -72,6 +72,19 @@ def visiting(chromium: Browser, watch: Watch) -> Iterator[Callable[[ServedPage],
         visitor.close()
 
 
+@pytest.fixture(scope="module")
+def demo_page(read_demo: Path) -> Iterator[ServedPage]:
+    """Serve the demo project for the tests of a file, which only read it."""
+    with serving_page(read_demo) as served:
+        yield served
+
+
+@pytest.fixture
+def demo_visitor(demo_page: ServedPage, visiting: Callable[[ServedPage], Visitor]) -> Visitor:
+    """Visit the demo project."""
+    return visiting(demo_page)
+
+
 @pytest.fixture
 def ui(shop: Path) -> Iterator[ServedPage]:
     """Serve a copy of the shop, which the test may change."""

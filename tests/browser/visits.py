@@ -114,13 +114,15 @@ class Visitor:
         self.contexts.append(context)
         if look.scripts:
             context.add_init_script(REPORT)
-        page = context.new_page()
-        self.watch.begin(page)
         if self.served.cookies:
             context.add_cookies(self.served.cookies)
         else:
-            page.goto(self.served.link)
+            first = context.new_page()
+            first.goto(self.served.link)
             self.served.cookies += context.cookies()
+            first.close()
+        page = context.new_page()
+        self.watch.begin(page)
         page.goto(f"{origin_of(self.served.link)}{path}")
         return page
 
