@@ -1,6 +1,7 @@
 """Say whether a file is in the index, and why not: by the walk that a sync uses."""
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -46,7 +47,7 @@ def membership(store: Store, config: IndexConfig, path: str) -> Membership:
         return Membership(name, indexed=True, reason=_difference(real, row.size, row.mtime_ns))
     is_inside = any(pattern.holds(real) for pattern in walk.patterns(config))
     if is_inside and os.path.lexists(real):
-        return Membership(name, indexed=False, reason=_why_missing(store, config, name, real))
+        return Membership(name, indexed=False, reason=next(_reasons(store, config, name, real)))
     similar = [row.path for row in store.documents() if f"/{row.path}".endswith(f"/{path}")]
     if len(similar) == 1:
         return membership(store, config, similar[0])
@@ -77,27 +78,26 @@ def _difference(real: Path, size: int, mtime_ns: int) -> str:
     return "The file has changed since it was indexed; the next sync reads it."
 
 
-def _why_missing(store: Store, config: IndexConfig, name: str, real: Path) -> str:
-    """Return why the index does not have a file that exists."""
+def _reasons(store: Store, config: IndexConfig, name: str, real: Path) -> Iterator[str]:
+    """Yield the reasons why the index does not have a file that exists, the first one first."""
     if real.is_dir():
-        return "It is a folder."
+        yield "It is a folder."
     if is_own_file(name, config.db_path.name, config.corpus):
-        return "It is a file of code-intel itself, which searches leave out."
+        yield "It is a file of code-intel itself, which searches leave out."
     if is_plan_file(name, config):
-        return "It is a file of a query plan, which searches leave out."
+        yield "It is a file of a query plan, which searches leave out."
     if not walk.is_covered(config, real):
         patterns = ", ".join(config.patterns)
-        return f"It matches no pattern of document_patterns in {config.path.name}: {patterns}."
+        yield f"It matches no pattern of document_patterns in {config.path.name}: {patterns}."
     scan = walk.scan(config)
     walk.apply_choices(scan, config, store.choices())
     if reason := scan.skipped.get(name):
-        return f"It is skipped: {reason}."
+        yield f"It is skipped: {reason}."
     if name not in scan.files:
-        return "It is ignored: by .gitignore, or because its folder holds generated files."
+        yield "It is ignored: by .gitignore, or because its folder holds generated files."
     try:
-        data = read_document(config.folder, name)
+        if decode_counting(read_document(config.folder, name)) is None:
+            yield f"It is skipped: {BINARY}."
     except OSError as error:
-        return f"It cannot be read: {error.strerror}."
-    if decode_counting(data) is None:
-        return f"It is skipped: {BINARY}."
-    return "It is not indexed yet; run `code-intel sync`."
+        yield f"It cannot be read: {error.strerror}."
+    yield "It is not indexed yet; run `code-intel sync`."

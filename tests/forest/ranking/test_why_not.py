@@ -15,8 +15,8 @@ from forest.corpus import FILES, plant
 LOGIN = "login checks a password, returns a session token"
 
 
-def asked(store: Store, query: str, document: str, **options: int) -> FileSearch:
-    return why_not(store, query, None, document, **{"top_k": 5, "per_file": 3, **options})
+def asked(store: Store, query: str, document: str, top_k: int = 5, per_file: int = 3) -> FileSearch:
+    return why_not(store, query, None, document, top_k=top_k, per_file=per_file)
 
 
 def filler(count: int) -> Mapping[str, str]:
@@ -50,7 +50,8 @@ def test_a_row_that_reduces_takes_points_by_its_factor(store: Store) -> None:
     (share,) = [share for share in hit.ranking if share.factor != 1]
     before = sum(each.points for each in hit.ranking[: hit.ranking.index(share)])
     docs = next(signal for signal in RANKING if signal.name == "docs")
-    assert (share.row, share.factor) == ("docs", pytest.approx(docs.weight))
+    assert share.row == docs.name
+    assert share.factor == pytest.approx(docs.weight)
     assert share.points == pytest.approx(before * (docs.weight - 1))
 
 
