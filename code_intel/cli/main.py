@@ -67,6 +67,7 @@ COMMANDS = (
     CliCommand("map", "code_intel.cli.map", "list, add, confirm and check agreements"),
     CliCommand("session", "code_intel.cli.session", "list sessions, or show one"),
     CliCommand("stats", "code_intel.cli.stats", "show how sessions ended"),
+    CliCommand("ui", "code_intel.cli.ui", "serve a page to look at the project in a browser"),
     CliCommand("hook", "code_intel.cli.hook.command", "answer an event of a client's hook"),
     CliCommand(
         "completion", "code_intel.cli.completion", "print a script that completes words in a shell"

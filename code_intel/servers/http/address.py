@@ -73,7 +73,12 @@ class Address:
 
 
 def listen(
-    host: str, port: int, *, names: Iterable[str] = (), needs_token: bool = False
+    host: str,
+    port: int,
+    *,
+    names: Iterable[str] = (),
+    needs_token: bool = False,
+    field: str = "http",
 ) -> Address:
     """Open the socket of a server at `host` that may also be called by `names`.
 
@@ -82,6 +87,7 @@ def listen(
         port: 0 for any free one.
         names: Further names, such as a proxy's.
         needs_token: Whether requests need a token; otherwise only loopback is allowed.
+        field: The option that has the port, for errors.
 
     Raises:
         UsageError: The port is invalid, taken or forbidden; the host is not this machine; or other
@@ -89,7 +95,7 @@ def listen(
     """
     if not 0 <= port <= MAX_PORT:
         raise UsageError(
-            f"--http {port} is not a port. Use 0 to {MAX_PORT}.", details={"field": "http"}
+            f"--{field} {port} is not a port. Use 0 to {MAX_PORT}.", details={"field": field}
         )
     try:
         family, _, _, _, socket_address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -103,13 +109,17 @@ def listen(
             code="token_required",
             details={"field": "token_file"},
         )
-    listening = _bind(host, port, family, socket_address)
+    listening = _bind(host, port, family, socket_address, field)
     own = _LOCAL_NAMES if loopback else {socket.gethostname(), *_LOCAL_NAMES}
     return Address(listening, loopback, frozenset(name.lower() for name in (host, *own, *names)))
 
 
 def _bind(
-    host: str, port: int, family: socket.AddressFamily, socket_address: tuple[object, ...]
+    host: str,
+    port: int,
+    family: socket.AddressFamily,
+    socket_address: tuple[object, ...],
+    field: str,
 ) -> socket.socket:
     try:
         # This sets SO_REUSEADDR, so a restarted server need not wait for old connections.
@@ -119,9 +129,9 @@ def _bind(
             raise _unusable(host, f"{host} is not an address of this machine.") from None
         raise UsageError(
             f"Port {port} on {host} cannot be used: {error.strerror or error}.",
-            hint="Choose another port, or pass --http 0 to use a free one.",
+            hint=f"Choose another port, or pass --{field} 0 to use a free one.",
             code="port_unusable",
-            details={"field": "http"},
+            details={"field": field},
         ) from None
 
 

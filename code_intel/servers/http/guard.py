@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import anyio
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -180,8 +178,17 @@ class RequestGuard:
         if body is not None:
             if owner := owner_of(self._policy, head):
                 # The SDK lets no other user join the MCP sessions of this user.
-                scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
+                scope["user"] = _user(owner)
             await self._app(scope, _replay(body, receive), send)
+
+
+def _user(owner: str) -> object:
+    """Return the user of a request as the SDK expects it."""
+    # Imported late: `code-intel ui` serves no MCP.
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
+
+    return AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
 
 
 async def _read_body(receive: Receive, max_bytes: int) -> bytes | None:

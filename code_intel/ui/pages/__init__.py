@@ -1,0 +1,1 @@
+"""The pages: each module reads the data of one page, and has its `ROUTES`."""

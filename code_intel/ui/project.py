@@ -1,0 +1,94 @@
+"""Open the project of the page: its settings, indexes and model."""
+
+import threading
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+
+from code_intel.config import Settings
+from code_intel.index.facade import Index
+from code_intel.tools.context.commands import CommandContext, open_commands
+from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.searchers import in_process
+from code_intel.ui.updating import Updater
+
+
+@dataclass
+class OpenProject:
+    """One project, open while its page is served.
+
+    Pages read with `context`, whose indexes never change the databases. A write uses `writing`.
+
+    Attributes:
+        settings: The settings.
+        readonly: Whether the page may write nothing.
+        services: The services of the map and the forest, for reading.
+        context: The context for reading.
+        updater: Updates the indexes in the background.
+    """
+
+    settings: Settings
+    readonly: bool
+    services: tuple[CorpusService, CorpusService] = field(init=False)
+    context: GatewayContext = field(init=False)
+    updater: Updater = field(init=False)
+    _writing: GatewayContext | None = None
+    _commands: CommandContext | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        """Create the services; nothing is opened yet."""
+        map_service, forest_service = self.services = open_project(self.settings, readonly=True)
+        self.context = GatewayContext(
+            settings=self.settings,
+            upstream=in_process(map_service, forest_service),
+            map=map_service.index,
+            forest=forest_service.index,
+            embedder=map_service.embedder,
+            connection=None,
+            opens_commands=self._open_commands,
+            map_cache=map_service.cache,
+        )
+        self.updater = Updater(self.settings)
+
+    def writing(self) -> GatewayContext:
+        """Return a context whose indexes may be changed; it shares the model of the other one."""
+        with self._lock:
+            if self._writing is None:
+                map_index, forest = (
+                    Index(
+                        service.index.config,
+                        embedder=service.embedder,
+                        cache=service.index.cache,
+                        command=project_sync(self.settings),
+                    )
+                    for service in self.services
+                )
+                self._writing = GatewayContext(
+                    self.settings, None, map_index, forest, self.context.embedder
+                )
+            return self._writing
+
+    def close(self) -> None:
+        """Close the indexes."""
+        self.updater.stop()
+        contexts = (self.context, self._writing) if self._writing else (self.context,)
+        for context in contexts:
+            context.map.close()
+            context.forest.close()
+        if self._commands:
+            self._commands.close()
+
+    def _open_commands(self) -> CommandContext:
+        with self._lock:
+            if self._commands is None:
+                forest = self.services[1]
+                self._commands = open_commands(self.settings, forest.embedder, forest.index.cache)
+            return self._commands
+
+
+def project_of(request: Request) -> OpenProject:
+    """Return the project that the server of a request serves."""
+    project: OpenProject = request.app.state.project
+    return project

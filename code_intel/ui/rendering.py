@@ -1,0 +1,157 @@
+"""Render the templates of the page.
+
+Every value in a template passes `safe_text`, and is then escaped: what files say is text, never
+markup (docs/decisions/0091).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from code_intel import __version__
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.text import visible
+from code_intel.ui.language import LANGUAGES, N_, language_of, translate
+from code_intel.ui.project import project_of
+
+NAVIGATION = (
+    ("/", N_("Overview")),
+    ("/map", N_("Map")),
+    ("/ask", N_("Ask")),
+    ("/sessions", N_("Sessions")),
+    ("/plans", N_("Plans")),
+    ("/commands", N_("Commands")),
+    ("/quality", N_("Quality")),
+)
+"""The pages in the order of the navigation."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the frame of every page shows.
+
+    Attributes:
+        language: The language of its texts.
+        path: The path of the page.
+        here: Path and query of the page, to which a change of language returns.
+        project: The name of the project.
+        root: The folder of the project.
+        readonly: Whether forms that write are left out.
+        csrf: The token of forms; markup, so that it is not masked.
+        navigation: Paths and names of the pages.
+        version: The version of code-intel.
+    """
+
+    language: str
+    path: str
+    here: str
+    project: str
+    root: str
+    readonly: bool
+    csrf: Markup
+    navigation: tuple[tuple[str, str], ...] = NAVIGATION
+    version: str = __version__
+
+
+def render(
+    request: Request, template: str, data: Mapping[str, Any] | None = None, status: int = 200
+) -> HTMLResponse:
+    """Return a page in the language of the browser.
+
+    Args:
+        request: The request.
+        template: The name of the template, below `templates/`.
+        data: The names that it uses, in addition to `frame`.
+        status: The HTTP status.
+    """
+    project = project_of(request)
+    language = language_of(request)
+    frame = Frame(
+        language=language,
+        path=request.url.path,
+        here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+        project=project.settings.root.name,
+        root=str(project.settings.root),
+        readonly=project.readonly,
+        csrf=Markup(request.app.state.access.csrf),  # noqa: S704 - hexadecimal digits
+    )
+    page = environment(language).get_template(template)
+    html = page.render(**(data or {}), frame=frame)
+    return HTMLResponse(html, status, {"vary": "cookie, accept-language"})
+
+
+def render_bare(
+    request: Request, what: str, remedy: str, status: int = 200, *, then: str = ""
+) -> HTMLResponse:
+    """Return a page that says nothing about the project, for a browser without the cookie.
+
+    Args:
+        request: The request.
+        what: What happened.
+        remedy: What to do next.
+        status: The HTTP status.
+        then: The page to go on to.
+    """
+    language = language_of(request)
+    page = environment(language).get_template("bare.html")
+    html = page.render(language=language, what=what, remedy=remedy, next=then)
+    return HTMLResponse(html, status, {"vary": "cookie, accept-language"})
+
+
+@cache
+def environment(language: str) -> Environment:
+    """Return the templates of a language."""
+    found = Environment(
+        loader=PackageLoader("code_intel.ui"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=safe_text,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+    def text(english: str, **values: object) -> str:
+        return translate(language, english, values)
+
+    found.globals |= {"_": text, "url": url, "moment": moment, "languages": LANGUAGES}
+    found.filters |= {"thousands": "{:,}".format}
+    return found
+
+
+def safe_text(value: Any) -> Any:
+    """Return a value of a template; texts have secrets masked and hidden characters visible."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible(masked(value), keep="\n\t")
+    return value
+
+
+def url(path: str, **query: object) -> str:
+    """Return the address of a page; empty values are left out."""
+    given = {name: value for name, value in query.items() if value not in {"", None}}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def moment(value: "str | float | datetime") -> str:
+    """Return a time as `2026-03-31 12:00`, in the time zone of this machine.
+
+    Args:
+        value: ISO 8601, or seconds since the epoch.
+    """
+    if isinstance(value, datetime):
+        time = value
+    elif isinstance(value, str):
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            return value
+    else:
+        time = datetime.fromtimestamp(value, UTC)
+    return f"{time.astimezone():%Y-%m-%d %H:%M}"

@@ -1,0 +1,85 @@
+"""Serve the page on the loopback until a signal."""
+
+import sys
+import webbrowser
+from collections.abc import Callable
+from html import escape
+from typing import NoReturn
+
+from code_intel.config import Settings
+from code_intel.foundation import durable
+from code_intel.servers.http.address import LOOPBACK, Address, listen
+from code_intel.servers.http.guard import Policy
+from code_intel.servers.http.limits import Limits
+from code_intel.servers.http.web import StoppableServer, serve_until_signal, web_config
+from code_intel.ui.access import Access
+from code_intel.ui.application import build_app
+from code_intel.ui.project import OpenProject
+
+
+def open_address(port: int) -> Address:
+    """Return the listening socket of the page.
+
+    Raises:
+        UsageError: The port is invalid or taken.
+    """
+    return listen(LOOPBACK, port, field="port")
+
+
+def serve_ui(
+    settings: Settings,
+    address: Address,
+    *,
+    readonly: bool,
+    opens: bool,
+    ready: Callable[[str], None],
+) -> NoReturn:
+    """Serve the page of a project; never returns.
+
+    Args:
+        settings: The project.
+        address: The socket.
+        readonly: Whether to refuse all writes.
+        opens: Whether to open the page in the person's browser.
+        ready: Called with the link when the page can be opened.
+    """
+    access = Access(address.port, readonly=readonly, say=_say)
+    project = OpenProject(settings, readonly)
+    policy = Policy(address, limits=Limits())
+    web = StoppableServer(web_config(build_app(project, access, policy), policy.limits))
+    _say(f"open {access.link}")
+    ready(access.link)
+    if opens:
+        _open_browser(settings, access)
+
+    async def serve() -> None:
+        with address.socket:
+            await web.serve(sockets=[address.socket])
+
+    serve_until_signal(web, serve, close=project.close)
+
+
+def _say(line: str) -> None:
+    print(f"code-intel: {line}", file=sys.stderr, flush=True)  # noqa: T201 - its only output
+
+
+def _open_browser(settings: Settings, access: Access) -> None:
+    """Open the link in the person's browser, if there is one with windows.
+
+    Other users can see the arguments of a browser's process, so it gets a private file that leads
+    to the link.
+    """
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return
+    if isinstance(browser, webbrowser.GenericBrowser) and not isinstance(
+        browser, webbrowser.BackgroundBrowser
+    ):
+        return  # it would take over the terminal
+    page = settings.state_dir / "ui" / f"open-{access.port}.html"
+    durable.make_folder(page.parent, 0o700)
+    target = escape(access.link, quote=True)
+    durable.remove(page)
+    durable.create(page, f'<meta http-equiv="refresh" content="0;url={target}">'.encode(), 0o600)
+    browser.open(page.as_uri())
