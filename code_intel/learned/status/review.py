@@ -65,7 +65,7 @@ class WaitingEntry(NamedTuple):
 
 def agreement_entries(settings: Settings, forest: Index) -> Iterator[ReviewEntry]:
     """Return the agreements of a project as entries of a review."""
-    return map(_agreement_entry, standings(settings, forest))
+    return map(entry_of_agreement, standings(settings, forest))
 
 
 def note_entries(settings: Settings, forest: Index) -> Iterator[ReviewEntry]:
@@ -75,7 +75,7 @@ def note_entries(settings: Settings, forest: Index) -> Iterator[ReviewEntry]:
     """
     found = SnapshotCache().snapshot(settings)
     statuses = note_statuses(forest, found)
-    return (_note_entry(status) for status in statuses if status.note.status != "superseded")
+    return (entry_of_note(status) for status in statuses if status.note.status != "superseded")
 
 
 SOURCES: tuple[Callable[[Settings, Index], Iterable[ReviewEntry]], ...] = (
@@ -97,7 +97,8 @@ def reasons_of(entry: ReviewEntry) -> tuple[Reason, ...]:
     return tuple(reason for reason, holds in CONDITIONS.items() if holds(entry))
 
 
-def _agreement_entry(standing: AgreementStatus) -> ReviewEntry:
+def entry_of_agreement(standing: AgreementStatus) -> ReviewEntry:
+    """Return an agreement as an entry of a review."""
     path, agreement = standing.entry.path, standing.entry.agreement
     entry = ReviewEntry(
         kind="agreement",
@@ -118,7 +119,8 @@ def _agreement_entry(standing: AgreementStatus) -> ReviewEntry:
     )
 
 
-def _note_entry(status: NoteStatus) -> ReviewEntry:
+def entry_of_note(status: NoteStatus) -> ReviewEntry:
+    """Return a note as an entry of a review."""
     path, note = status.entry.path, status.note
     return ReviewEntry(
         kind=note.kind,
