@@ -28,8 +28,9 @@ from code_intel.learned.status.review import (
 from code_intel.learned.status.snapshot import Snapshot
 from code_intel.records import Agreement, Note
 from code_intel.tools.context.gateway import GatewayContext
+from code_intel.ui.language import N_
 
-KINDS = ("agreement", "convention", "decision", "warning")
+KINDS = (N_("agreement"), N_("convention"), N_("decision"), N_("warning"))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """The pages of the map: its entries, what waits, proposals and the trash."""
 
-from code_intel.ui.pages.map import listing
+from code_intel.ui.pages.map import entry, listing
 
-ROUTES = (*listing.ROUTES,)
+ROUTES = (*listing.ROUTES, *entry.ROUTES)

@@ -13,15 +13,26 @@ from starlette.routing import Route
 from code_intel.errors import UsageError
 from code_intel.learned.recall.recall import fold
 from code_intel.tools.context.gateway import run_in_thread
+from code_intel.ui.language import N_
 from code_intel.ui.map_entries import KINDS, MapEntries, MapEntry
 from code_intel.ui.pages.code import number_of
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render, url
 
 PAGE_SIZE = 100
+TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "name": N_("Term or title"),
+        "symbol": N_("Symbol"),
+        "kind": N_("Kind"),
+        "state": N_("State"),
+        "since": N_("Since"),
+    }
+)
+"""The columns by which the list can be sorted, and their titles."""
 STATES = (
-    *("valid", "unconfirmed", "changed", "broken", "conflict", "invalid"),
-    *("expired", "unchecked", "rejected", "superseded"),
+    *(N_("valid"), N_("unconfirmed"), N_("changed"), N_("broken"), N_("conflict"), N_("invalid")),
+    *(N_("expired"), N_("unchecked"), N_("rejected"), N_("superseded")),
 )
 """The states in the order of the filter."""
 
@@ -34,7 +45,7 @@ SORTS: Mapping[str, Callable[[MapEntry], Any]] = MappingProxyType(
         "since": lambda entry: entry.since,
     }
 )
-"""The columns by which the list can be sorted, and their keys."""
+"""What each column sorts by."""
 
 
 @dataclass(frozen=True)
@@ -138,9 +149,8 @@ def list_entries(rows: Iterable[MapEntry], wanted: Wanted, page: int) -> Listed:
 
 def columns(wanted: Wanted) -> dict[str, Column]:
     """Return the columns that sort the list; the sorted one turns its order around. Pure."""
-    titles = {"name": "Term or title", "symbol": "Symbol", "kind": "Kind", "state": "State"}
     found = {}
-    for name, title in (titles | {"since": "Since"}).items():
+    for name, title in TITLES.items():
         order = {name: "ascending", f"-{name}": "descending"}.get(wanted.sort, "")
         then = f"-{name}" if order == "ascending" else name
         found[name] = Column(title, wanted.address(sort=then), order)
