@@ -112,13 +112,9 @@ async def _error(request: Request, error: Exception) -> Response:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class
-    if error.status_code == HTTPStatus.NOT_FOUND:
-        return error_page(
-            request, HTTPStatus.NOT_FOUND, N_("There is no such page."), "Choose one above."
-        )
-    return error_page(
-        request, error.status_code, error.detail, "Go back, and use the page's links."
-    )
+    is_missing = error.status_code == HTTPStatus.NOT_FOUND
+    what = N_("There is no such page.") if is_missing else error.detail
+    return error_page(request, error.status_code, what, N_("Use the links of the page."))
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
