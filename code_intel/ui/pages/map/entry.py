@@ -42,6 +42,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What sessions and people do with an agreement; see `AgreementExperience.kind`."""
+NEVER = when("")
 MAX_EVENTS = 50
 MAX_NAMED_SESSIONS = 5
 """Limit of the sessions that are named for one alias."""
@@ -57,7 +58,7 @@ class Alias:
 
     text: str
     sessions: tuple[str, ...] = ()
-    since: datetime = when("")
+    since: datetime = NEVER
     is_certain: bool = False
 
 
@@ -72,7 +73,7 @@ class UseOfAgreement:
         more: How many events are not in `events`.
     """
 
-    last_use: datetime = when("")
+    last_use: datetime = NEVER
     aliases: tuple[Alias, ...] = ()
     events: tuple[AgreementExperience, ...] = ()
     more: int = 0
@@ -161,13 +162,13 @@ def _use_of(context: GatewayContext, entry: MapEntry) -> UseOfAgreement:
         Alias(
             alias,
             tuple(session for session, _ in reversed(sightings)),
-            when(sightings[0][1]) if sightings else when(""),
+            when(sightings[0][1]) if sightings else NEVER,
             fold(alias) in status.certain_aliases,
         )
         for alias in agreement.aliases
         for sightings in [found.get(fold(alias), [])]
     ]
-    used = context.map_cache.snapshot(context.settings).memory.uses.get(key, when(""))
+    used = context.map_cache.snapshot(context.settings).memory.uses.get(key, NEVER)
     latest = tuple(reversed(events[-MAX_EVENTS:]))
     return UseOfAgreement(used, tuple(aliases), latest, len(events) - len(latest))
 

@@ -19,7 +19,7 @@ from code_intel.ui.pages.code import Line
 from code_intel.ui.rendering import url
 
 MAX_LINES = 120
-"""Lines of a symbol that the page shows; the rest is on the page of the file."""
+"""Lines of a symbol that the page of an entry shows; the rest is on the page of the file."""
 MAX_FILES = 4
 """Files of an entry in which its quotes are looked for."""
 _QUOTE = re.compile(r"`([^`\n]+)`")
@@ -65,14 +65,16 @@ class Part:
     Attributes:
         text: The text, without backticks.
         is_code: Whether it was in backticks.
-        address: The page that shows the quoted code; empty if the current code does not have it.
+        address: The page that shows the quoted code; empty if there is none.
         line: The line of the quoted code; 0 if there is none.
+        is_missing: Whether it quotes code that the symbol and the files do not have now.
     """
 
     text: str
     is_code: bool = False
     address: str = ""
     line: int = 0
+    is_missing: bool = False
 
 
 class CodeOfEntry(NamedTuple):
@@ -83,7 +85,11 @@ class CodeOfEntry(NamedTuple):
 
 
 def code_of_entry(
-    context: GatewayContext, symbol: str, files: Sequence[str], evidence: Iterable[str]
+    context: GatewayContext,
+    symbol: str,
+    files: Sequence[str],
+    evidence: Iterable[str],
+    limit: int = MAX_LINES,
 ) -> CodeOfEntry:
     """Return the current code of a symbol, with the lines marked that evidence quotes; this blocks.
 
@@ -92,12 +98,13 @@ def code_of_entry(
         symbol: The symbol; empty for a note.
         files: The files that the entry names.
         evidence: Its sentences.
+        limit: How many lines of the symbol are returned.
     """
     reader = _Reader(context)
     code = _defined(context, reader, symbol, files) if symbol else None
     found = _Quotes(context, reader, code, files)
     sentences = tuple(tuple(found.parts(sentence)) for sentence in evidence)
-    return CodeOfEntry(_with_lines(reader, code, found.marked) if code else None, sentences)
+    return CodeOfEntry(_with_lines(reader, code, found.marked, limit) if code else None, sentences)
 
 
 class _Reader:
@@ -150,10 +157,10 @@ def _parsed(source: Source, name: str) -> SymbolCode | None:
     return None
 
 
-def _with_lines(reader: _Reader, code: SymbolCode, marked: set[int]) -> SymbolCode:
+def _with_lines(reader: _Reader, code: SymbolCode, marked: set[int], limit: int) -> SymbolCode:
     source = reader.read(code.file)
     assert source is not None  # noqa: S101 - it was read to find the symbol
-    last = min(code.end, code.start + MAX_LINES - 1, len(source.lines))
+    last = min(code.end, code.start + limit - 1, len(source.lines))
     lines = tuple(
         Line(number, source.lines[number - 1], number in marked)
         for number in range(code.start, last + 1)
@@ -207,7 +214,8 @@ class _Quotes:
             for definition in nearest(found, self._files)[:1]:
                 file = project_path_of(self._context, definition.file)
                 return _part(quote, file, [definition.line])
-        return Part(quote, is_code=True)
+            return Part(quote, is_code=True)
+        return Part(quote, is_code=True, is_missing=bool(self._files))
 
 
 def _part(quote: str, file: str, numbers: Sequence[int]) -> Part:
@@ -220,7 +228,7 @@ def quoted_lines(lines: Sequence[str], quote: str, first: int) -> list[int]:
 
     White space does not matter, and a quote may go over several lines.
 
-    >>> quoted_lines(["def open(door):", "    turn( key )", "    push(door)"], "turn( key ) push", 7)
+    >>> quoted_lines(["open(door):", "  turn(key)", "  push(door)"], "turn(key) push", 7)
     [8, 9]
     """
     wanted = " ".join(quote.split())
