@@ -3,12 +3,14 @@
 import html
 import re
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from code_intel.config import load_settings
+from code_intel.learned.history.experience import Kind
 from code_intel.learned.history.feedback import note_in
 from code_intel.learned.history.state import open_state
 from code_intel.ui.pages.map.entry_code import quoted_lines
@@ -89,11 +91,12 @@ def test_the_page_says_what_sessions_made_of_it(shop: Path) -> None:
     file = agree(shop, *LOGIN)
     settings = load_settings(shop)
     with open_state(settings.state) as state:
-        for kind, words, session, detail in (
+        events: Sequence[tuple[Kind, str, str, str]] = (
             ("offered", "how to sign in", SESSION, "ready"),
             ("rejected", "sign out", "session_<b>", "another symbol"),
             ("rejected", "", "", "person"),
-        ):
+        )
+        for kind, words, session, detail in events:
             note_in(
                 state, LOGIN, kind, words=words, session_id=session, detail=detail,
                 now=datetime.now(UTC),
