@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from code_intel.ui.language import N_
 from code_intel.ui.rendering import render_bare
 
 MAX_FORM_FIELDS = 2000
@@ -120,14 +121,16 @@ class AccessGuard:
         if not self._access.admits(request):
             return render_bare(
                 request,
-                "This browser has not opened the page.",
-                "Open the link that `code-intel ui` printed last.",
+                N_("This browser has not opened the page."),
+                N_("Open the link that `code-intel ui` printed last."),
                 403,
             )
         if request.method in _READING:
             return None
         if request.method != "POST":
-            return render_bare(request, "The page answers GET and POST.", "Use its links.", 405)
+            return render_bare(
+                request, N_("The page answers GET and POST."), N_("Use its links."), 405
+            )
         return await self._refused_form(request)
 
     async def _refused_form(self, request: Request) -> Response | None:
@@ -139,20 +142,20 @@ class AccessGuard:
                 max_num_fields=MAX_FORM_FIELDS,
             )
         except ValueError:
-            return render_bare(request, "The form cannot be read.", "Send it again.", 400)
+            return render_bare(request, N_("The form cannot be read."), N_("Send it again."), 400)
         form = ImmutableMultiDict(pairs)
         if not self._access.has_form_token(form.get(CSRF_FIELD, "")):
             return render_bare(
                 request,
-                "The form does not come from this page, or is older than this server.",
-                "Go back, load the page again, and repeat the change.",
+                N_("The form does not come from this page, or is older than this server."),
+                N_("Go back, load the page again, and repeat the change."),
                 403,
             )
         if self._access.readonly:
             return render_bare(
                 request,
-                "This page only reads.",
-                "Start `code-intel ui` without `--read-only` to change the map.",
+                N_("This page only reads."),
+                N_("Start `code-intel ui` without `--read-only` to change the map."),
                 403,
             )
         request.state.form = form

@@ -23,8 +23,8 @@ from code_intel.errors import (
 )
 from code_intel.servers.http.guard import Policy, RequestGuard
 from code_intel.ui.access import OPEN_PATH, STATIC_PATH, Access, AccessGuard
-from code_intel.ui.language import LANGUAGE_COOKIE, LANGUAGES
 from code_intel.ui.pages import code, overview, sessions
+from code_intel.ui.language import LANGUAGE_COOKIE, LANGUAGES, N_
 from code_intel.ui.project import OpenProject
 from code_intel.ui.rendering import render, render_bare
 
@@ -77,11 +77,11 @@ async def open_link(request: Request) -> Response:
     if not access.redeem(request.query_params.get("token", "")):
         return render_bare(
             request,
-            "This link has been used, or is older than this server.",
-            "Open the link that `code-intel ui` printed last.",
+            N_("This link has been used, or is older than this server."),
+            N_("Open the link that `code-intel ui` printed last."),
             HTTPStatus.FORBIDDEN,
         )
-    response = render_bare(request, "The page is open in this browser.", "", then="/")
+    response = render_bare(request, N_("The page is open in this browser."), "", then="/")
     access.admit(response)
     return response
 
@@ -111,13 +111,9 @@ async def _error(request: Request, error: Exception) -> Response:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class
-    if error.status_code == HTTPStatus.NOT_FOUND:
-        return error_page(
-            request, HTTPStatus.NOT_FOUND, "There is no such page.", "Choose one above."
-        )
-    return error_page(
-        request, error.status_code, error.detail, "Go back, and use the page's links."
-    )
+    is_missing = error.status_code == HTTPStatus.NOT_FOUND
+    what = N_("There is no such page.") if is_missing else error.detail
+    return error_page(request, error.status_code, what, N_("Use the links of the page."))
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
@@ -125,6 +121,6 @@ async def _unexpected(request: Request, error: Exception) -> Response:
     return error_page(
         request,
         HTTPStatus.INTERNAL_SERVER_ERROR,
-        "The page failed. This is a defect of the program, not your mistake.",
-        "Please report it with the output of `code-intel ui` in the terminal.",
+        N_("The page failed. This is a defect of the program, not your mistake."),
+        N_("Please report it with the output of `code-intel ui` in the terminal."),
     )

@@ -19,17 +19,17 @@ from starlette.responses import HTMLResponse
 from code_intel import __version__
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
-from code_intel.ui.language import LANGUAGES, language_of, translate
+from code_intel.ui.language import LANGUAGES, N_, language_of, translate
 from code_intel.ui.project import project_of
 
 NAVIGATION = (
-    ("/", "Overview"),
-    ("/map", "Map"),
-    ("/ask", "Ask"),
-    ("/sessions", "Sessions"),
-    ("/plans", "Plans"),
-    ("/commands", "Commands"),
-    ("/quality", "Quality"),
+    ("/", N_("Overview")),
+    ("/map", N_("Map")),
+    ("/ask", N_("Ask")),
+    ("/sessions", N_("Sessions")),
+    ("/plans", N_("Plans")),
+    ("/commands", N_("Commands")),
+    ("/quality", N_("Quality")),
 )
 """The pages in the order of the navigation."""
 

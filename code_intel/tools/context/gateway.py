@@ -6,6 +6,7 @@ nothing here blocks the event loop.
 """
 
 import copy
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -64,6 +65,7 @@ class GatewayContext:
         names: The names of the project's files, once something has asked for them in this call;
             None if they are not kept, because there is no call.
         worked: The session in which this call worked, as the call left it; None without one.
+        began: When this call began, by `time.perf_counter`.
         sessions: The paths of the sessions' journals.
     """
 
@@ -82,6 +84,7 @@ class GatewayContext:
     map_cache: MapCache = field(default_factory=MapCache)
     names: "list[ProjectNames] | None" = None
     worked: Session | None = None
+    began: float = field(default_factory=time.perf_counter)
     sessions: SessionPaths = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +95,7 @@ class GatewayContext:
         """Return the context of one call, with its own connection, progress and warnings."""
         call = copy.copy(self)
         call.connection, call.report, call.warnings, call.names = connection, report, [], []
-        call.worked = None
+        call.worked, call.began = None, time.perf_counter()
         return call
 
     @property
@@ -198,14 +201,15 @@ class GatewayContext:
             self.warnings.append(f"Decisions were not logged: {error.message}")
 
     async def note_size(self, tool: str, tokens: int, session: Session | None = None) -> None:
-        """Log the tokens of an answer in a session; without a session, or if it fails, do nothing.
+        """Log the tokens and time of an answer in a session; without a session, do nothing.
 
-        Only statistics use the log.
+        Only statistics use the log, so a failure is ignored.
         """
         worked = session or self.worked
         if worked is None:
             return
-        size = AnswerSize(worked.name, worked.seq, tool, tokens)
+        took = round((time.perf_counter() - self.began) * 1000)
+        size = AnswerSize(worked.name, worked.seq, tool, tokens, took)
         with suppress(CodeIntelError):
             await run_in_thread(answer_sizes.append, folder_of(self.settings.state), size)
 

@@ -6,7 +6,7 @@ from code_intel.learned.history.answer_sizes import AnswerSize, append, read
 
 
 def test_sizes_are_read_by_session_in_order(tmp_path: Path) -> None:
-    sizes = [AnswerSize("a", 2, "start_session", 900), AnswerSize("b", 2, "prompt", 1)]
+    sizes = [AnswerSize("a", 2, "start_session", 900), AnswerSize("b", 2, "prompt", 1, 30)]
     sizes.append(AnswerSize("a", 3, "snippets_get", 40))
     for size in sizes:
         append(tmp_path, size)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.learned.history.answer_sizes import AnswerSize, read
+from code_intel.learned.history.answer_sizes import read
 from code_intel.learned.history.logs import folder_of
 from code_intel.session import journal, steps
 from code_intel.session.phases import Intent, Phase
@@ -48,8 +48,9 @@ async def test_context_shows_places_and_notes_them_as_printed(shop: Path) -> Non
         assert "submit_understanding" in reply.context
         assert "vectors" not in reply.context
         printed = current_lines(context, session)
-        size = AnswerSize(session.name, session.seq, "prompt", tokens(reply.context))
-        assert read(folder_of(context.settings.state)) == {session.name: [size]}
+        (size,) = read(folder_of(context.settings.state))[session.name]
+        assert size[:4] == (session.name, session.seq, "prompt", tokens(reply.context))
+        assert size.milliseconds is not None
     lines = (shop / SERVICE).read_text("utf-8").splitlines()
     assert printed[SERVICE]
     for number in printed[SERVICE]:
