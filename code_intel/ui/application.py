@@ -23,8 +23,8 @@ from code_intel.errors import (
 )
 from code_intel.servers.http.guard import Policy, RequestGuard
 from code_intel.ui.access import OPEN_PATH, STATIC_PATH, Access, AccessGuard
-from code_intel.ui.pages import code, overview, sessions
 from code_intel.ui.language import LANGUAGE_COOKIE, LANGUAGES, N_
+from code_intel.ui.pages import code, overview, sessions
 from code_intel.ui.project import OpenProject
 from code_intel.ui.rendering import render, render_bare
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,12 +9,12 @@ from starlette.routing import Route
 
 from code_intel.config import Settings
 from code_intel.errors import UsageError
-from code_intel.learned.history.drafts import read_drafts
+from code_intel.operations.sessions import ListedSession, listed_sessions
 from code_intel.session.journal import journal_files
-from code_intel.session.listing import SessionSummary, list_sessions
 from code_intel.session.steps import OUTCOMES
 from code_intel.session.wording import fold
 from code_intel.tools.context.gateway import run_in_thread, sessions_of
+from code_intel.ui.language import N_
 from code_intel.ui.pages.code import number_of
 from code_intel.ui.project import project_of
 from code_intel.ui.rendering import render, url
@@ -50,18 +49,6 @@ class Wanted:
         return url("/sessions", **(vars(self) | changed))
 
 
-class SessionRow(NamedTuple):
-    """A session of the list, and the state of its draft; empty without one."""
-
-    summary: SessionSummary
-    draft: str
-
-    @property
-    def result(self) -> str:
-        """The last outcome, or the state of the draft; empty without either."""
-        return self.summary.outcome or self.draft
-
-
 @dataclass(frozen=True)
 class Listed:
     """A page of the list.
@@ -73,7 +60,7 @@ class Listed:
         total: How many sessions match.
     """
 
-    rows: Sequence[SessionRow]
+    rows: Sequence[ListedSession]
     page: int
     pages: int
     total: int
@@ -108,20 +95,13 @@ def list_page(settings: Settings, wanted: Wanted, page: int) -> Listed:
         UsageError: The state or the outcome does not exist.
     """
     _check(wanted)
-    paths, hours = sessions_of(settings), settings.session_hours
-    drafts = {draft.session: draft.state() for draft in read_drafts(settings)}
-
-    def rows(found: Sequence[SessionSummary]) -> list[SessionRow]:
-        return [SessionRow(each, drafts.get(each.name, "")) for each in found]
-
     if wanted.is_all:
-        total = len(journal_files(paths))
+        total = len(journal_files(sessions_of(settings)))
         page, pages = _pages(page, total)
-        start = (page - 1) * PAGE_SIZE
-        found = list_sessions(paths, expire_hours=hours, start=start, limit=PAGE_SIZE)
-        return Listed(rows(found), page, pages, total)
-    everything = rows(list_sessions(paths, expire_hours=hours))
-    matching = [row for row in everything if _matches(wanted, row)]
+        return Listed(
+            listed_sessions(settings, PAGE_SIZE, (page - 1) * PAGE_SIZE), page, pages, total
+        )
+    matching = [row for row in listed_sessions(settings) if _matches(wanted, row)]
     page, pages = _pages(page, len(matching))
     start = (page - 1) * PAGE_SIZE
     return Listed(matching[start : start + PAGE_SIZE], page, pages, len(matching))
@@ -133,7 +113,7 @@ def _pages(page: int, total: int) -> tuple[int, int]:
     return min(page, pages), pages
 
 
-def _matches(wanted: Wanted, row: SessionRow) -> bool:
+def _matches(wanted: Wanted, row: ListedSession) -> bool:
     said = fold(f"{row.summary.query} {row.summary.name} {row.summary.why}")
     return (
         wanted.state in {"", row.summary.state}
@@ -146,8 +126,8 @@ def _check(wanted: Wanted) -> None:
     for field, known in (("state", STATES), ("outcome", RESULTS)):
         if getattr(wanted, field) not in {"", *known}:
             raise UsageError(
-                f"There is no {field} of this name.",
-                hint="Choose one of the list.",
+                N_("There is no filter of this name."),
+                hint=N_("Choose one of the list."),
                 details={"field": field},
             )
 

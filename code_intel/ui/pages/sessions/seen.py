@@ -18,9 +18,10 @@ from code_intel.errors import NotFoundError
 from code_intel.foundation import git
 from code_intel.index.corpus import MAX_FILE_BYTES, SECRET_REASON, refusal
 from code_intel.session import journal
-from code_intel.session.state import Print, Session
+from code_intel.session.state import Print, SessionCall
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_text, place_of, split_lines
+from code_intel.ui.language import N_
 from code_intel.ui.pages.code import Line, number_of
 from code_intel.ui.pages.sessions.timeline import SeenLines, seen_lines, timeline
 from code_intel.ui.project import project_of
@@ -60,6 +61,8 @@ class SeenText:
         missing: First and last of the lines whose text was not found.
         commits: The commits that have some of the lines, as they were then.
         standing: Where all of the lines stand now.
+        call: The call that printed them.
+        at: When it did, in ISO 8601.
     """
 
     file: str
@@ -67,6 +70,8 @@ class SeenText:
     missing: tuple[tuple[int, int], ...]
     commits: tuple[str, ...]
     standing: Standing
+    call: SessionCall
+    at: str
 
 
 class CurrentFiles:
@@ -103,12 +108,12 @@ def standing_of(seen: SeenLines, lines: Sequence[str]) -> Standing:
     places = [place_of(each, lines) for each in seen.prints]
     if not all(places):
         return Standing("changed", seen.first, seen.last)
-    first = min(place.start for place in places)
-    last = max(place.stop - 1 for place in places)
-    is_same = all(
-        place.start == each.first for place, each in zip(places, seen.prints, strict=True)
+    moves = {place.start - each.first for place, each in zip(places, seen.prints, strict=True)}
+    # Blocks that have moved by different distances have other lines between them now.
+    state = "changed" if len(moves) > 1 else "moved" if moves != {0} else "unchanged"
+    return Standing(
+        state, min(place.start for place in places), max(place.stop - 1 for place in places)
     )
-    return Standing("unchanged" if is_same else "moved", first, last)
 
 
 async def show(request: Request) -> Response:
@@ -117,7 +122,7 @@ async def show(request: Request) -> Response:
     name, file = request.path_params["name"], request.query_params.get("file", "")
     step, first = number_of(request, "step"), number_of(request, "first")
     found = await run_in_thread(seen_text, context, name, step, file)
-    data = {"name": name, "step": step, "seen": found, "first": first, "short": SHORT}
+    data = {"name": name, "seen": found, "first": first, "short": SHORT}
     return render(request, "sessions/seen.html", data)
 
 
@@ -127,47 +132,41 @@ def seen_text(context: GatewayContext, name: str, seq: int, file: str) -> SeenTe
     Raises:
         NotFoundError: The session has no such call, or the call printed nothing of the file.
     """
-    session = timeline(journal.read_intact(context.sessions, name).records).session
-    calls = session.calls if session else ()
-    prints = [
-        each
-        for call in calls
-        if call.seq == seq
-        for each in call.printed
-        if each.file == file and refusal(file) != SECRET_REASON
-    ]
-    if session is None or not prints:
+    records = journal.read_intact(context.sessions, name).records
+    session = timeline(records).session
+    call = next((each for each in session.calls if each.seq == seq), None) if session else None
+    prints = [each for each in call.printed if each.file == file] if call else []
+    if session is None or call is None or not prints or refusal(file) == SECRET_REASON:
         raise NotFoundError(
-            "The session has printed no lines of this file in this step.",
-            hint="Go back to the session, and use its links.",
+            N_("The session has printed no lines of this file in this step."),
+            hint=N_("Go back to the session, and use its links."),
         )
-    return _as_then(context, session, file, prints)
-
-
-def _as_then(
-    context: GatewayContext, session: Session, file: str, prints: Sequence[Print]
-) -> SeenText:
     texts: dict[int, str] = {}
-    left, commits = list(prints), []
+    left, commits = prints, []
     current = current_text(context, file)
     for source, lines in _versions(context.root, session.commit or "", file, current):
-        before = len(left)
-        left = [each for each in left if not _take(each, lines, texts)]
-        if len(left) < before and source != NOW:
+        missing = [each for each in left if not _take(each, lines, texts)]
+        if len(missing) < len(left) and source != NOW:
             commits.append(source)
+        left = missing
         if not left:
             break
-    runs = seen_lines(prints)
-    standings = [standing_of(run, current) for run in runs]
-    states = [each.state for each in standings]
-    worst = next((state for state in ("changed", "moved") if state in states), "unchanged")
     return SeenText(
         file,
         tuple(Line(number, texts[number]) for number in sorted(texts)),
         tuple((run.first, run.last) for run in seen_lines(left)),
         tuple(commits),
-        Standing(worst, standings[0].first, standings[-1].last),
+        _worst([standing_of(run, current) for run in seen_lines(prints)]),
+        call,
+        next(record.at for record in records if record.seq == seq),
     )
+
+
+def _worst(found: Sequence[Standing]) -> Standing:
+    """Return where all lines stand: the state of those that have changed most."""
+    states = [each.state for each in found]
+    state = next((state for state in ("changed", "moved") if state in states), "unchanged")
+    return Standing(state, found[0].first, found[-1].last)
 
 
 def _take(item: Print, lines: Sequence[str], texts: dict[int, str]) -> bool:

@@ -2,27 +2,28 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import groupby
-from types import MappingProxyType
-from typing import Any
+from datetime import datetime
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.config import Settings
-from code_intel.errors import CodeIntelError, NotFoundError, StorageError
+from code_intel.errors import CodeIntelError, NotFoundError
 from code_intel.learned.files.agreements import make_key
-from code_intel.learned.history import decisions
 from code_intel.learned.history.drafts import OutcomeDraft, read_draft
-from code_intel.learned.history.logs import folder_of
 from code_intel.learned.recall.candidates import document_of
+from code_intel.operations.sessions import (
+    SessionDecisions,
+    session_decisions,
+    state_of,
+    write_permission,
+)
 from code_intel.session import journal
 from code_intel.session.heads import SESSION_NAME_PATTERN
 from code_intel.session.story import duration
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.ui.language import N_
 from code_intel.ui.pages.code import number_of
 from code_intel.ui.pages.sessions.seen import CurrentFiles, Standing
 from code_intel.ui.pages.sessions.timeline import (
@@ -37,18 +38,6 @@ from code_intel.ui.project import project_of
 from code_intel.ui.rendering import render, url
 
 STEPS_PER_PAGE = 100
-MAX_DECISIONS = 500
-DECISIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "refused": "refused",
-        "plan_made": "planned",
-        "step_skipped": "skipped",
-        "step_failed": "failed",
-        "fallback_taken": "fell back",
-        "fallback_refused": "no fallback",
-    }
-)
-"""Kinds of decisions that journals do not contain, and the steps that they are."""
 Pair = tuple[str, str]
 
 
@@ -69,6 +58,7 @@ class SessionPage:
         draft: The draft of its outcome, if there is one.
         is_ahead: Whether its journal has lines that do not count.
         duration: How long the session took.
+        permission: What it may write now.
     """
 
     name: str
@@ -83,6 +73,7 @@ class SessionPage:
     draft: OutcomeDraft | None
     is_ahead: bool
     duration: str
+    permission: str
 
     def address(self, page: int) -> str:
         """Return the address of another part of the time line."""
@@ -110,24 +101,26 @@ def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
     Raises:
         NotFoundError: There is no such session.
     """
-    paths = context.sessions
+    paths, hours = context.sessions, context.settings.session_hours
     if not SESSION_NAME_PATTERN.fullmatch(name) or not paths.journal(name).exists():
         raise NotFoundError(
-            "There is no session of this name.", hint="Choose one of the list of sessions."
+            N_("There is no session of this name."),
+            hint=N_("Choose one of the list of sessions."),
         )
     intact = journal.read_intact(paths, name)
     found = timeline(intact.records)
     broken = found.broken or intact.problem
-    found = with_decisions(found, decision_steps(context.settings, name))
+    found = with_decisions(found, map(_decision, session_decisions(context.settings, name)))
     found = Timeline(found.steps, found.session, broken)
     pages = max(1, -(-len(found.steps) // STEPS_PER_PAGE))
     page = min(page, pages)
     steps = found.steps[(page - 1) * STEPS_PER_PAGE : page * STEPS_PER_PAGE]
+    state = state_of(found.session, broken, hours)
     draft, files = read_draft(context.settings, name), CurrentFiles(context)
     items = [item for step in steps for item in step.items]
     return SessionPage(
         name,
-        _state(found, context.settings.session_hours),
+        state,
         found,
         steps,
         page,
@@ -142,39 +135,13 @@ def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
         draft,
         intact.ahead,
         _duration(found),
+        write_permission(found.session, state),
     )
 
 
-def decision_steps(settings: Settings, name: str) -> list[TimelineStep]:
-    """Return what the log of decisions adds to a journal; nothing if it cannot be read."""
-    try:
-        log = decisions.newest(folder_of(settings.state), name, MAX_DECISIONS)
-    except StorageError:
-        return []
-    steps = []
-    for (time, kind), rows in groupby(log.records, key=_time_and_kind):
-        if kind in DECISIONS:
-            items = tuple(Item(_text(row, "what"), text=_text(row, "why")) for row in rows)
-            steps.append(TimelineStep(DECISIONS[kind], items=items, at=time))
-    return steps
-
-
-def _time_and_kind(row: Mapping[str, Any]) -> Pair:
-    """Return the key of decisions that are one step."""
-    return _text(row, "timestamp"), _text(row, "decision")
-
-
-def _text(row: Mapping[str, Any], name: str) -> str:
-    return str(row.get(name) or "")
-
-
-def _state(found: Timeline, hours: float) -> str:
-    if found.broken or found.session is None:
-        return "broken"
-    if found.session.ended:
-        return "ended"
-    is_over = journal.is_expired(found.session.updated_at, hours, datetime.now(UTC))
-    return "expired" if is_over else "open"
+def _decision(found: SessionDecisions) -> TimelineStep:
+    items = tuple(Item(what, text=why) for what, why in found.texts)
+    return TimelineStep(found.kind, items=items, at=found.at)
 
 
 def _duration(found: Timeline) -> str:
