@@ -113,9 +113,8 @@ async def neighbours(context: GatewayContext, key: Key) -> list[Neighbour]:
         raise NotFoundError(f"There is no agreement {key[0]} → {key[1]}.")
     term = entry.agreement.nl_term
     found = await run_in_thread(_candidates, context, term)
-    return [
-        Neighbour(each, each.match.score) for each in found if fold(each.agreement.nl_term) != fold(term)
-    ]
+    others = (each for each in found if fold(each.agreement.nl_term) != fold(term))
+    return [Neighbour(each, each.match.score) for each in others]
 
 
 def asking_session(query: str) -> Session:
