@@ -7,6 +7,7 @@ refused stay in the file, so that they are not proposed again.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from code_intel.foundation import durable
 from code_intel.index.safe_files import read_plain
 from code_intel.learned.files.agreements import Key, make_key
 from code_intel.learned.files.changes import locked
+from code_intel.learned.recording import active
 from code_intel.records import Agreement, FileReference
 
 REVIEW_FILE = "proposals.json"
@@ -165,6 +167,19 @@ def close_item(settings: Settings, number: int, *, refused: bool) -> None:
         rest = tuple(each for each in review.items if each.number != number)
         pairs = review.refused | ({item.key} if refused else frozenset())
         _write(settings, replace(review, items=rest, refused=pairs))
+    if recording := active():
+        recording.undo_steps.append(partial(_reopen, settings, item))
+
+
+def _reopen(settings: Settings, item: ReviewItem) -> None:
+    """Put a proposal back; new proposals may have its number, which then stays theirs."""
+    with locked(settings):
+        review = read_review(settings)
+        refused = review.refused - {item.key}
+        items = review.items
+        if item.number not in {each.number for each in items}:
+            items = tuple(sorted((*items, item), key=lambda each: each.number))
+        _write(settings, replace(review, items=items, refused=refused))
 
 
 def _write(settings: Settings, review: Review) -> Path:

@@ -9,7 +9,7 @@ from code_intel.learned.history.state import open_state
 from code_intel.learned.history.statistics import MAX_OUTCOMES, Statistics, summarize
 from code_intel.learned.history.worth import SessionCost, Worth, worth_of
 from code_intel.learned.status.agreement_status import AgreementStatus
-from code_intel.operations.map.current import standings_of
+from code_intel.operations.map.current import all_standings
 from code_intel.operations.map.session_costs import session_costs
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
@@ -46,7 +46,7 @@ def map_statistics(
     with open_state(settings.state, create=False) as state:
         experiences = state.experiences()
     log = outcomes.read(outcomes.folder_of(settings.state), limit=MAX_OUTCOMES)
-    known = standings_of(context) if known is None else known
+    known = all_standings(context) if known is None else known
     objections = {each.entry.key: each.objections for each in known if each.entry.key}
     costs = session_costs(settings) if costs is None else costs
     worth = worth_of(experiences, costs, objections)
