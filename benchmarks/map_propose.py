@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from benchmarks.agent_tasks import Task, tasks_from
 from benchmarks.engines import ENGINES
 from code_intel.chunking import symbols_around
-from code_intel.cli.map.propose import is_source
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.foundation import git
@@ -38,6 +37,7 @@ from code_intel.learned.proposals.patches import FilePatch, commit_names, file_p
 from code_intel.learned.proposals.proposing import Proposed, propose, review_items
 from code_intel.learned.proposals.review_file import ReviewItem
 from code_intel.learned.recall import calibration
+from code_intel.operations.map.propose import is_source
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement
 
 PLAIN_COMMITS = 300

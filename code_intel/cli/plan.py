@@ -17,7 +17,7 @@ from typing import Any
 
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit, progress
-from code_intel.cli.plans.plan_files import SHORT, resolve_plan
+from code_intel.cli.plans.list import SHORT
 from code_intel.cli.plans.show import expectations
 from code_intel.cli.project import add_project, as_project_path, project_of, terminal_of
 from code_intel.cli.tool_call import (
@@ -32,6 +32,7 @@ from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
+from code_intel.operations.plans import resolve_plan
 from code_intel.planning import goals, keeping, place
 from code_intel.planning.evaluation import hundredths
 from code_intel.planning.records import QueryPlan, as_json

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from code_intel.config import Settings, find_root, holds_all_projects, load_settings
 from code_intel.errors import NotFoundError, UsageError
+from code_intel.operations.project import is_set_up, setup_command
 from code_intel.tools.wire.reader import Terminal
 
 _LINES = re.compile(r"(?<=.):\d+(?:-\d*)?$")
@@ -79,16 +80,6 @@ def terminal_of(settings: Settings, words: Mapping[str, str]) -> Terminal:
     if not folder.is_relative_to(root):
         sync += f" {shlex.quote(str(settings.root))}"
     return Terminal(root, folder, words, sync)
-
-
-def is_set_up(settings: Settings) -> bool:
-    """Return whether the project has a configuration or a state folder."""
-    return settings.state.is_dir() or settings.map.path.is_file() or settings.forest.path.is_file()
-
-
-def setup_command(settings: Settings) -> str:
-    """Return the command that sets the project up."""
-    return f"code-intel init {shlex.quote(str(settings.root))}"
 
 
 def require_index(settings: Settings) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from code_intel.cli.commands.findings import registry_findings
 from code_intel.config import load_settings
 from code_intel.index.doctor import IndexFinding
+from code_intel.operations.registry_findings import registry_findings
 
 COMMAND = {"c1": "docs", "c2": "write", "c3": "guide", "description": "Write a guide"}
 Check = Callable[..., list[IndexFinding]]

@@ -47,10 +47,9 @@ def call_command_tool(
         UsageError: An argument is wrong; the error names the field.
         CodeIntelError: The tool failed.
     """
-    from code_intel.tools.declaration import Tool
+    from code_intel.operations.commands import call_tool
 
-    arguments, _ = Tool(tool).arguments(inputs)
-    return run_with_commands(settings, lambda context: tool(context, **arguments))
+    return run_with_commands(settings, lambda context: call_tool(context, tool, inputs))
 
 
 def run_with_commands(

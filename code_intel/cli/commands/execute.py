@@ -8,11 +8,10 @@ there is no such command or it fails; stderr has the reason. `--json` prints the
 
 import argparse
 import re
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from code_intel.cli.commands.context import add_agent, add_name, run_with_commands
 from code_intel.cli.output import emit
@@ -23,8 +22,6 @@ from code_intel.foundation.text import visible
 
 if TYPE_CHECKING:  # imported when a command is executed
     from code_intel.config import Settings
-    from code_intel.tools.context.commands import CommandContext
-    from code_intel.tools.declaration import Answer
 
 PATH_OPTIONS = ("file", "destination")
 PROJECT_PATH_PHRASE = re.compile(r"relative to the project's root(?:, as answers name files)?")
@@ -51,8 +48,14 @@ def run(args: argparse.Namespace) -> int:
     """Execute the command, or print what it would do."""
     settings = project_of(args)
     options = _tool_options(args, settings)
+    from code_intel.operations.commands import execute_command, plan_command
+
+    work = plan_command if args.dry_run else execute_command
+    names = (args.c1, args.c2, args.c3)
     with _with_flag_names():
-        answer = run_with_commands(settings, lambda context: _execute(context, args, options))
+        answer = run_with_commands(
+            settings, lambda context: work(context, names, options, args.agent)
+        )
     if not args.json:
         for note in answer.data.get("notes", ()):
             print(f"Note: {visible(masked(note))}", file=sys.stderr)
@@ -85,30 +88,6 @@ def _tool_options(args: argparse.Namespace, settings: "Settings") -> dict[str, s
             )
         options[f"uv-{name}"] = value
     return options
-
-
-async def _execute(
-    context: "CommandContext", args: argparse.Namespace, options: dict[str, str]
-) -> "Answer":
-    """Execute the command, or plan it; return the complete prompt.
-
-    Raises:
-        CodeIntelError: The command failed.
-    """
-    from code_intel.registry import execution
-    from code_intel.tools.commands.command_execute import chosen, data_of
-    from code_intel.tools.context.gateway import run_in_thread
-    from code_intel.tools.declaration import Answer
-
-    loaded, command = await chosen(context, args.agent, args.c1, args.c2, args.c3)
-    path = loaded.registry.path
-    if args.dry_run:
-        plan = await run_in_thread(execution.planned, context.settings, path, command, options)
-        data: dict[str, Any] = {**command.key._asdict(), "runner": plan.runner, "dry_run": True}
-        data |= {"argv": list(plan.argv)} if plan.argv else {"file": plan.file}
-        return Answer(data, shlex.join(plan.argv) or plan.file)
-    result = await execution.execute(context.settings, path, command, options)
-    return Answer(data_of(command, result), result.prompt.removesuffix("\n"))
 
 
 @contextmanager

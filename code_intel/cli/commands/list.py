@@ -8,18 +8,14 @@ cannot be used.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.errors import RegistryError, UsageError
+from code_intel.errors import UsageError
 from code_intel.foundation.text import counted, visible
-
-if TYPE_CHECKING:  # imported when the subcommand runs
-    from code_intel.registry.loading import Registries
 
 _COLUMNS, _NAME_COLUMNS = 110, 46
 NO_AGENT_NOTE = "There are no agents. Name one, and its registry, in {}."
@@ -43,42 +39,15 @@ def run(args: argparse.Namespace) -> int:
     """List every registry; return 2 if one cannot be used, 1 if there is no command."""
     if len(args.name) > 3:  # noqa: PLR2004 - the names of a command
         raise UsageError("A command has three names: C1 C2 C3.", details={"field": "name"})
-    from code_intel.registry.loading import Registries
+    from code_intel.operations.commands import registry_rows
     from code_intel.registry.place import CONFIG
 
-    settings = project_of(args)
-    registries = Registries(settings.root)
-    agents = [args.agent] if args.agent else registries.agents()
-    rows = [_registry_data(settings.root, registries, agent, args.name) for agent in agents]
+    rows = registry_rows(project_of(args), args.agent, args.name)
     lines = [line for row in rows for line in _lines(row)]
     emit(args, {"registries": rows}, "\n".join(lines) or NO_AGENT_NOTE.format(CONFIG))
     if any("error" in row for row in rows):
         return 2
     return 0 if any(row["commands"] for row in rows) else 1
-
-
-def _registry_data(
-    root: Path, registries: "Registries", agent: str, name: Sequence[str]
-) -> dict[str, Any]:
-    from code_intel.registry import place
-    from code_intel.tools.commands.command_list import has_name
-    from code_intel.tools.commands.command_search import command_data
-
-    try:
-        registry = registries.of(agent).registry
-    except RegistryError as error:
-        return {"agent": agent, **error.as_dict()}
-    path = place.shown(registry.path, place.roots(root))
-    return {
-        "agent": agent,
-        "path": path,
-        "folders": [*registry.folders],
-        "version": registry.version,
-        "description": registry.description,
-        "commandCount": len(registry.commands),
-        "commands": [command_data(one) for one in registry.commands if has_name(one.key, name)],
-        "notes": list(registry.notes),
-    }
 
 
 def _lines(row: dict[str, Any]) -> Iterator[str]:

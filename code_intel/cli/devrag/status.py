@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from code_intel.cli.devrag.options import add_output
-from code_intel.cli.status import service_line, service_status
+from code_intel.operations.status import service_line, service_status
 from code_intel.tools.context.corpus_service import open_service
 
 

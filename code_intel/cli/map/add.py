@@ -15,11 +15,11 @@ from typing import Any
 from code_intel.chunking.agreement import file_name, render
 from code_intel.cli.map.add_note import DECISION_FIELDS, add_note_of, configure_note
 from code_intel.cli.map.context import add_dry_run, print_answer
-from code_intel.cli.map.notes import KINDS
 from code_intel.cli.project import as_project_path, project_of
 from code_intel.cli.tool_call import ToolOption, with_option_names
 from code_intel.errors import UsageError
 from code_intel.learned.learn import checked
+from code_intel.operations.map.notes import KINDS
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.add_agreement import add_agreement, drafted, missing_files, remarks

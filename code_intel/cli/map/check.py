@@ -22,7 +22,6 @@ from code_intel.chunking.agreement_body import encodable
 from code_intel.chunking.decode import decode
 from code_intel.cli.map.annotations import FORMATS
 from code_intel.cli.map.context import run_without_writing
-from code_intel.cli.map.notes import note_row, notes_of
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
 from code_intel.errors import UsageError
@@ -33,6 +32,7 @@ from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.notes.note_status import NoteStatus
 from code_intel.learned.status.agreement_status import AgreementStatus, standings
 from code_intel.learned.status.validity import lookalike
+from code_intel.operations.map.notes import note_row, notes_of
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.search.list_agreements import standing_data

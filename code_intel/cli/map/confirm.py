@@ -15,54 +15,16 @@ they were written, or whose names contain look-alike letters.
 """
 
 import argparse
-import shlex
-from collections.abc import Awaitable
 from functools import partial
-from typing import Any
 
-from code_intel.chunking.agreement import file_name
-from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map.context import (
-    add_dry_run,
-    find_standing,
-    print_answer,
-    refresh_whole_map,
-    run_on_current_source,
-)
-from code_intel.cli.map.drafts import (
-    DraftedAgreement,
-    drafted_agreements,
-    end_drafted,
-    write_drafted,
-)
-from code_intel.cli.map.notes import note_named
+from code_intel.cli.map.context import add_dry_run, print_answer, run_on_current_source
 from code_intel.cli.output import emit
 from code_intel.cli.project import as_project_path, project_of
-from code_intel.errors import NotFoundError, UsageError
-from code_intel.foundation.text import visible
-from code_intel.learned.files.agreements import Key, existing, look, make_key
-from code_intel.learned.files.confirm import ConfirmCandidate, candidates, confirm_all
-from code_intel.learned.files.trunk import is_carried
-from code_intel.learned.learn import confirm
-from code_intel.learned.notes.change_notes import confirm_note
-from code_intel.learned.status.agreement_status import standings
-from code_intel.learned.status.validity import places_of
-from code_intel.records import FileReference
-from code_intel.tools.context.freshness import DRY_RUN, NOTHING_WRITTEN, refresh_map
-from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.context.symbol_facts import (
-    definitions_of,
-    nearest,
-    require_one_file,
-    sole_body,
-)
-from code_intel.tools.declaration import Answer
-from code_intel.tools.wire import reader
-
-STATE_IN_GIT_NOTE = (
-    "The confirmation does not count here, because .code-intel/state.db is committed to git and may"
-    " come from another machine. Run `git rm -f --cached .code-intel/state.db`, then"
-    " `code-intel init` to keep it out of git."
+from code_intel.errors import UsageError
+from code_intel.operations.map.confirm import (
+    confirm_agreement,
+    confirm_every_agreement,
+    confirm_note_named,
 )
 
 
@@ -84,20 +46,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Confirm one agreement, or all."""
     _require_one_or_all(args)
+    settings, dry = project_of(args), args.dry_run
     if args.all:
-        answer = _all(args)
+        work = partial(confirm_every_agreement, dry=dry)
+        answer = run_on_current_source(settings, work, dry=dry)
         emit(args, answer.data, answer.text)
     elif not args.symbol:
         print_answer(
-            args, lambda context: _confirm_note(context, args.term, dry=args.dry_run), current=True
+            args, lambda context: confirm_note_named(context, args.term, dry=dry), current=True
         )
     else:
-        file = args.file and as_project_path(project_of(args).root, args.file)
+        file = args.file and as_project_path(settings.root, args.file)
         print_answer(
             args,
-            lambda context: confirm_agreement(
-                context, args.term, args.symbol, file=file, dry=args.dry_run
-            ),
+            lambda context: confirm_agreement(context, args.term, args.symbol, file=file, dry=dry),
             current=True,
         )
     return 0
@@ -119,154 +81,3 @@ def _require_one_or_all(args: argparse.Namespace) -> None:
             "note, or `code-intel map confirm --all`.",
             details={"field": "term"},
         )
-
-
-def _all(args: argparse.Namespace) -> Answer:
-    settings = project_of(args)
-    problem = STATE_IN_GIT_NOTE if is_carried(settings) else ""
-
-    def work(context: GatewayContext) -> Awaitable[Answer]:
-        return _confirm_all(context, problem, dry=args.dry_run)
-
-    return run_on_current_source(settings, work, dry=args.dry_run)
-
-
-async def confirm_agreement(
-    context: GatewayContext, term: str, symbol: str, *, file: str, dry: bool
-) -> Answer:
-    """Confirm one agreement, or one of a draft, if the index defines its symbol."""
-    drafted = await run_in_thread(_drafted, context, make_key(term, symbol))
-    if drafted:
-        path = context.settings.agreements / file_name(*drafted.key)
-        agreement = drafted.agreement
-    else:
-        known = await run_in_thread(look, context.settings.agreements)
-        entry, agreement = existing(known, (term, symbol))
-        path = entry.path
-    standing = await find_standing(context, term, symbol)
-    if standing and standing.heir:
-        raise NotFoundError(
-            f"{symbol} was renamed to {standing.heir.qualified}.",
-            hint=f"Run `code-intel map rename {shlex.join([term, symbol])}`.",
-        )
-    definitions = (await definitions_of(context, [symbol])).get(symbol)
-    if not definitions:
-        raise NotFoundError(
-            f"{symbol} is not defined in the index.",
-            hint="Name its new symbol: "
-            f"`code-intel map rename {shlex.join([term, symbol])} --to SYMBOL`.",
-        )
-    if file and file not in {definition.file for definition in definitions}:
-        raise NotFoundError(
-            f"{file} does not define {symbol}.",
-            hint=f"These do: {places_of(definitions)}.",
-            details={"field": "file"},
-        )
-    files = [file] if file else [reference.path for reference in agreement.files]
-    require_one_file(symbol, definitions, files, "file")
-    meant = nearest(definitions, files)
-    map_sync = DRY_RUN
-    if not dry:
-        if drafted:
-            await run_in_thread(write_drafted, context.settings, drafted)
-        work = partial(
-            confirm,
-            context.settings,
-            (term, symbol),
-            symbol_digest=meant[0].digest,
-            symbol_body=await sole_body(context, meant),
-            place=FileReference(meant[0].file, meant[0].line) if file or not files else None,
-        )
-        path = (await run_in_thread(work)).agreement_file
-        map_sync = await refresh_map(context, path)
-        if drafted:
-            await run_in_thread(end_drafted, context.settings, drafted)
-    location = f"{meant[0].file}:{meant[0].line}"
-    problem = STATE_IN_GIT_NOTE if await run_in_thread(is_carried, context.settings) else ""
-    data = {
-        "agreement_file": path.name,
-        "pair": {"nl_term": term, "symbol": symbol},
-        "definition": location,
-        "dry_run": dry,
-        "problem": problem,
-        **map_sync.data,
-    }
-    head = "Would be confirmed" if dry else "Confirmed"
-    place = reader.file_name(location)
-    text = f"{head}: {term} → {symbol} ({place}). Commit {path.name} to share it."
-    return Answer(data, f"{text}\n{problem}" if problem else text)
-
-
-async def _confirm_note(context: GatewayContext, title: str, *, dry: bool) -> Answer:
-    """Confirm a note; a symbol is only needed for agreements."""
-    entry = await run_in_thread(note_named, context, title)
-    await run_in_thread(partial(confirm_note, context.settings, entry, dry=dry))
-    map_sync = DRY_RUN if dry else await refresh_map(context, entry.path)
-    problem = STATE_IN_GIT_NOTE if await run_in_thread(is_carried, context.settings) else ""
-    note = entry.note
-    data = {
-        "kind": note.kind,
-        "title": note.title,
-        "file": entry.path.name,
-        "dry_run": dry,
-        "problem": problem,
-        **map_sync.data,
-    }
-    head = "Would be confirmed" if dry else "Confirmed"
-    text = visible(f"{head}: {note.kind} “{note.title}”. Commit {entry.path.name} to share it.")
-    return Answer(data, f"{text}\n{problem}" if problem else text)
-
-
-def _drafted(context: GatewayContext, key: Key) -> DraftedAgreement | None:
-    """Return the agreement if only a draft holds it."""
-    return next((each for each in drafted_agreements(context.settings) if each.key == key), None)
-
-
-async def _confirm_all(context: GatewayContext, problem: str, *, dry: bool) -> Answer:
-    """Confirm agreements whose symbol the index defines; report why others were left out."""
-    found = await run_in_thread(_candidates, context)
-    rows = [_row(item) for item in found]
-    count = sum(row["confirmed"] for row in rows)
-    map_sync = DRY_RUN if dry else NOTHING_WRITTEN
-    if not dry and count:
-        done = await run_in_thread(partial(confirm_all, context.settings, found))
-        keys = {item.entry.path: item.entry.key for item in found}
-        for row, item in zip(rows, found, strict=True):
-            row["confirmed"] = keys[item.entry.path] in done
-        count = len(done)
-        map_sync = await refresh_whole_map(context)
-    data = {
-        "agreements": rows,
-        "confirmed": count,
-        "left_out": len(rows) - count,
-        "dry_run": dry,
-        "problem": problem,
-        **map_sync.data,
-    }
-    head = "Would be confirmed" if dry else "Confirmed"
-    last = f"{head}: {count}. Left out: {len(rows) - count}."
-    if count and not dry:
-        last += " Commit their files to share them."
-    return Answer(data, "\n".join([*map(_line, rows), last, *([problem] if problem else [])]))
-
-
-def _candidates(context: GatewayContext) -> list[ConfirmCandidate]:
-    return candidates(standings(context.settings, context.forest), context.forest)
-
-
-def _row(item: ConfirmCandidate) -> dict[str, Any]:
-    agreement, definition = item.entry.agreement, item.definition
-    return {
-        "file": encodable(item.entry.path.name),
-        "nl_term": agreement.nl_term if agreement else "",
-        "symbol": agreement.symbol if agreement else "",
-        "confirmed": definition is not None,
-        "definition": f"{definition.file}:{definition.line}" if definition else "",
-        "reason": item.obstacle,
-    }
-
-
-def _line(row: dict[str, Any]) -> str:
-    name = f"{row['nl_term']} → {row['symbol']}" if row["nl_term"] else row["file"]
-    place = reader.file_name(row["definition"]) if row["definition"] else ""
-    return f"{name}: {place or 'left out: ' + row['reason']}"

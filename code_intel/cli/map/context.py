@@ -5,7 +5,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory  # noqa: TID251 - outside the project
 
@@ -13,12 +12,9 @@ from code_intel.cli.output import PROGRESS_DELAY_S, elapsed_time, emit, progress
 from code_intel.cli.project import add_project, project_of, terminal_of
 from code_intel.cli.terminal_words import TERMINAL_WORDS
 from code_intel.config import Settings
-from code_intel.errors import CodeIntelError, StorageError, UsageError
-from code_intel.foundation.text import counted
-from code_intel.learned.files.agreements import make_key
-from code_intel.learned.status.agreement_status import AgreementStatus, standings
+from code_intel.errors import StorageError, UsageError
+from code_intel.operations.map.current import index_words
 from code_intel.tools.context.corpus_service import open_project
-from code_intel.tools.context.freshness import MapSync
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.tools.wire.reader import in_terminal
@@ -101,24 +97,6 @@ def run_on_current_source(settings: Settings, work: Work, *, dry: bool) -> Answe
     )
 
 
-async def find_standing(context: GatewayContext, term: str, symbol: str) -> AgreementStatus | None:
-    """Return an agreement and its status without writing anything; None if none exists."""
-    key = make_key(term, symbol)
-    found = await run_in_thread(standings, context.settings, context.forest)
-    return next((status for status in found if status.entry.key == key), None)
-
-
-async def refresh_whole_map(context: GatewayContext, *, words_only: bool = True) -> MapSync:
-    """Update the map's index; if that fails, return the state `deferred` with the reason."""
-    try:
-        report = await run_in_thread(partial(context.map.complete, words_only=words_only))
-    except CodeIntelError as error:
-        return MapSync("deferred", error.message)
-    pending = context.map.freshness().pending
-    notes = [*report.warnings, *([f"{counted(pending, 'vector')} to come"] if pending else [])]
-    return MapSync(reason=notes[0] if notes else "")
-
-
 async def _run(settings: Settings, work: Work, *, readonly: bool, current: bool) -> Answer:
     with in_terminal(terminal_of(settings, TERMINAL_WORDS)):
         return await _run_with_indexes(settings, work, readonly=readonly, current=current)
@@ -148,4 +126,4 @@ def _index_words(context: GatewayContext) -> None:
             if time.monotonic() - began > PROGRESS_DELAY_S:
                 advance(done, total, "forest: words")
 
-        context.forest.complete(words_only=True, progress=report)
+        index_words(context, report)

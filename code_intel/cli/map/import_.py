@@ -17,12 +17,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from code_intel.cli.map.context import add_dry_run, refresh_whole_map, run_on_current_source
+from code_intel.cli.map.context import add_dry_run, run_on_current_source
 from code_intel.cli.output import emit
 from code_intel.cli.project import project_of
 from code_intel.errors import UsageError
 from code_intel.learned.files.exchange import FATE_TEXTS, MAX_EXPORT_BYTES, Arrival, Fate, arrive
 from code_intel.learned.status.validity import lookup_name
+from code_intel.operations.map.current import refresh_whole_map
 from code_intel.tools.context.freshness import DRY_RUN, NOTHING_WRITTEN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer

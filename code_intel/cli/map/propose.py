@@ -19,35 +19,19 @@ title}, sources, owner, code}, `found`, `commits`, `left_out`, `unchecked`, `rev
 
 import argparse
 from collections.abc import Awaitable
-from typing import Any
+from functools import partial
 
-from code_intel.chunking.languages import row_of
 from code_intel.cli.map.context import add_dry_run, run_on_current_source
-from code_intel.cli.map.propose_review import accept, review
-from code_intel.cli.output import Advance, emit, progress
+from code_intel.cli.map.propose_review import review
+from code_intel.cli.output import emit, progress
 from code_intel.cli.project import project_of
-from code_intel.config.own_files import is_own
 from code_intel.errors import UsageError
-from code_intel.forest.ranking.closeness import ASIDE
-from code_intel.forest.ranking.paths import PATH_KINDS
-from code_intel.foundation.text import counted
-from code_intel.learned.files.agreements import look
 from code_intel.learned.proposals.changes import MAX_COMMITS
-from code_intel.learned.proposals.proposing import Proposed, propose, review_items
-from code_intel.learned.proposals.review_file import (
-    REVIEW_FILE,
-    ReviewItem,
-    read_review,
-    refused_pairs,
-    write_review,
-)
-from code_intel.learned.recall.calibration import of_project
+from code_intel.learned.proposals.review_file import read_review
+from code_intel.operations.map.proposals import accept
+from code_intel.operations.map.propose import DEFAULT_LIMIT, propose_agreements
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
-
-DEFAULT_LIMIT = 30
-ASIDE_KINDS = ASIDE | {"stub"}
-"""Kinds of files whose symbols are not proposed."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -98,16 +82,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def is_source(path: str) -> bool:
-    """Return whether a path is code of the project itself, by its name."""
-    lowered = f"/{path.lower()}"
-    return (
-        row_of(path).complete
-        and not is_own(path)
-        and not any(kind.pattern.search(lowered) for kind in PATH_KINDS if kind.name in ASIDE_KINDS)
-    )
-
-
 def _check(args: argparse.Namespace) -> None:
     for field in ("limit", "commits"):
         if getattr(args, field) < 1:
@@ -120,62 +94,11 @@ def _check(args: argparse.Namespace) -> None:
 
 async def _propose(context: GatewayContext, args: argparse.Namespace) -> Answer:
     with progress() as advance:
-        found = await run_in_thread(_found, context, args.commits, advance)
-    items = [*review_items(found)]
-    if not args.dry_run:
-        await run_in_thread(write_review, context.settings, items)
-    shown = items[: args.limit]
-    data = {
-        "proposals": [item.data for item in shown],
-        "found": len(items),
-        "commits": found.commits,
-        "left_out": found.left_out,
-        "unchecked": found.unchecked,
-        "review_file": REVIEW_FILE,
-        "dry_run": args.dry_run,
-    }
-    return Answer(data, _text(shown, found, len(items), dry=args.dry_run))
-
-
-def _found(context: GatewayContext, commits: int, advance: Advance) -> Proposed:
-    settings, embedder = context.settings, context.embedder
-    is_available, _ = embedder.available()
-    known = {*look(settings.agreements).by_key, *refused_pairs(settings)}
-    return propose(
-        settings.root,
-        [row.path for row in context.forest.store.documents()],
-        is_source,
-        embedder if is_available else None,
-        of_project(settings, embedder.identity) if is_available else None,
-        known,
-        advance,
-        commits,
-    )
-
-
-def _text(shown: list[ReviewItem], found: Proposed, count: int, *, dry: bool) -> str:
-    head = f"{counted(count, 'proposal')} from {counted(found.commits, 'commit')}."
-    if found.left_out:
-        head += f" Left out, because earlier requests speak against them: {found.left_out}."
-    if found.unchecked:
-        head += f" Not tested on earlier requests. {found.unchecked}"
-    lines = [head, *(line for item in shown for line in ("", *_lines(item)))]
-    if count > len(shown):
-        lines += ["", f"… and {count - len(shown)} more; --limit shows more."]
-    if dry:
-        lines += ["", "Dry run: nothing was written."]
-    elif count:
-        lines += ["", "Next: `code-intel map propose --review`, or `--accept N…` to add some."]
-    return "\n".join(lines)
-
-
-def _lines(item: ReviewItem) -> list[str]:
-    data: dict[str, Any] = item.data
-    first = f"{item.number}. {item.agreement.nl_term} → {item.agreement.symbol}"
-    sources = [*(f"{commit[:8]} {title}" for commit, title in item.commits), *item.sources]
-    owner = f", owner {item.owner}" if item.owner else ""
-    return [
-        first,
-        f"   {data['definition']}, sure {item.sure:.2f}{owner}",
-        *(f"   - {source}" for source in sources[:4]),
-    ]
+        work = partial(
+            propose_agreements,
+            limit=args.limit,
+            commits=args.commits,
+            dry=args.dry_run,
+            advance=advance,
+        )
+        return await run_in_thread(work, context)

@@ -16,7 +16,6 @@ from typing import Any
 from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.map.context import (
     add_dry_run,
-    refresh_whole_map,
     require_days,
     run_on_current_source,
 )
@@ -25,6 +24,7 @@ from code_intel.cli.project import project_of
 from code_intel.config.table import EXPIRE_DAYS
 from code_intel.foundation.text import visible
 from code_intel.learned.files.prune import DEFAULT_REASONS, REASONS, PruneCandidate, prune
+from code_intel.operations.map.current import refresh_whole_map
 from code_intel.tools.context.freshness import DRY_RUN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer

@@ -12,8 +12,9 @@ Agreements without a pair are kept, and so are unknown keys and items of the fil
 import argparse
 from typing import Any, get_args
 
-from code_intel.cli.map.context import add_dry_run, print_answer, refresh_whole_map
+from code_intel.cli.map.context import add_dry_run, print_answer
 from code_intel.learned.files.rebuild import RebuildReport, Source, Step, rebuild
+from code_intel.operations.map.current import refresh_whole_map
 from code_intel.tools.context.freshness import DRY_RUN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer

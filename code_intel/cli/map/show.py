@@ -1,27 +1,11 @@
 """Show an agreement or a note in full: its content, its status with the reasons, and its use."""
 
 import argparse
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any
 
-from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.map.context import print_answer
-from code_intel.cli.map.notes import full_note, note_lines, note_named, notes_of
 from code_intel.cli.project import add_project
-from code_intel.errors import UsageError
-from code_intel.foundation.text import counted, visible
-from code_intel.learned.files.agreements import missing
-from code_intel.learned.files.frames import frames_of
-from code_intel.learned.history.state import open_state
-from code_intel.learned.notes.entries import NoteEntry
-from code_intel.learned.recall.recall import fold
-from code_intel.learned.status.agreement_status import AgreementStatus, standings
-from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.declaration import Answer
-from code_intel.tools.search.list_agreements import standing_data
-from code_intel.tools.wire import reader
+from code_intel.operations.map.show import show
+from code_intel.tools.context.gateway import run_in_thread
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,103 +19,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the agreement."""
-    print_answer(args, lambda context: run_in_thread(_shown, context, args.term, args.symbol))
+    print_answer(args, lambda context: run_in_thread(show, context, args.term, args.symbol))
     return 0
-
-
-def _shown(context: GatewayContext, term: str, symbol: str) -> Answer:
-    everything = standings(context.settings, context.forest)
-    if not symbol and not any(_matches(standing, term, "") for standing in everything):
-        with suppress(UsageError):
-            return _note(context, note_named(context, term))
-    found = _found(everything, term, symbol)
-    data = standing_data(found) | {"path": encodable(str(found.entry.path))}
-    agreement = found.entry.agreement
-    if agreement is not None:
-        data |= {
-            "digest": agreement.digest,
-            "similarity": agreement.similarity,
-            "intent": agreement.intent,
-            "session_id": agreement.session_id,
-            "frames": [dict(frame) for frame in frames_of(agreement.frame)],
-            **_history(context, found),
-        }
-    return Answer(data, "\n".join(_lines(data)))
-
-
-def _note(context: GatewayContext, entry: NoteEntry) -> Answer:
-    status = next(each for each in notes_of(context) if each.entry.path == entry.path)
-    row = full_note(status, context)
-    return Answer(row, "\n".join(note_lines(row)))
-
-
-def _found(everything: list[AgreementStatus], term: str, symbol: str) -> AgreementStatus:
-    """Return the one agreement with this term, alias or file name.
-
-    Raises:
-        NotFoundError: No agreement matches.
-        UsageError: There are several; the error names their symbols.
-    """
-    matches = [s for s in everything if _matches(s, term, symbol)]
-    exact = [
-        s for s in matches if s.entry.agreement and fold(s.entry.agreement.nl_term) == fold(term)
-    ]
-    matches = exact or matches
-    if not matches:
-        raise missing(term, symbol, [standing.entry for standing in everything])
-    if len(matches) > 1:
-        symbols = ", ".join(s.entry.agreement.symbol for s in matches if s.entry.agreement)
-        raise UsageError(
-            f"{counted(len(matches), 'agreement')} are called {term}: {symbols}.",
-            hint="Give the symbol as well.",
-            details={"field": "symbol"},
-        )
-    return matches[0]
-
-
-def _matches(found: AgreementStatus, term: str, symbol: str) -> bool:
-    agreement = found.entry.agreement
-    if found.entry.path.name == term:
-        return True
-    if agreement is None or (symbol and symbol not in {agreement.symbol, found.symbol}):
-        return False
-    return fold(term) in map(fold, (agreement.nl_term, *agreement.aliases))
-
-
-def _history(context: GatewayContext, found: AgreementStatus) -> dict[str, Any]:
-    """Return what the state store of this machine records about an agreement."""
-    with open_state(context.settings.state, create=False) as state:
-        used = state.last_uses().get(found.entry.key) if found.entry.key else None
-        seen = state.alias_sessions().get(found.entry.key, {}) if found.entry.key else {}
-        events = [each.kind for each in state.experiences() if each.key == found.entry.key]
-    return {
-        "last_use": used.isoformat() if used else None,
-        "alias_sessions": dict(seen),
-        "history": dict(Counter(events)),
-    }
-
-
-def _lines(data: dict[str, Any]) -> Iterator[str]:
-    if "nl_term" in data:
-        now = f" (now {data['renamed_to']})" if "renamed_to" in data else ""
-        yield f"{data['nl_term']} → {data['symbol']}{now}"
-    state = ", not confirmed" if not data["confirmed"] and data["status"] != "unconfirmed" else ""
-    yield f"  status     {data['status']}{state}"
-    yield from (f"             {_indented(reason)}" for reason in data["reasons"])
-    yield from (f"  evidence   {_indented(item)}" for item in data.get("evidence", ()))
-    yield from (f"  file       {reader.file_name(file)}" for file in data.get("files", ()))
-    for alias in data.get("aliases", ()):
-        sessions = data["alias_sessions"].get(fold(alias), 0)
-        yield f"  alias      {alias}" + (f"  (sessions: {sessions})" if sessions else "")
-    if data.get("learned_at"):
-        yield f"  learned    {data['learned_at']} {visible(data['session_id'])}".rstrip()
-    if data.get("last_use"):
-        yield f"  last use   {data['last_use']}"
-    if data.get("history"):
-        yield "  history    " + ", ".join(f"{kind}: {n}" for kind, n in data["history"].items())
-    yield f"  written in {visible(data['path'])}"
-
-
-def _indented(text: str) -> str:
-    """Indent all lines of a text but the first, so that they cannot be taken for fields."""
-    return text.replace("\n", f"\n{' ' * 13}")

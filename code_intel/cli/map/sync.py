@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
-from code_intel.cli.map.context import add_dry_run, print_answer, refresh_whole_map
+from code_intel.cli.map.context import add_dry_run, print_answer
 from code_intel.cli.map.rebuild import STEPS
 from code_intel.foundation.text import counted, visible
 from code_intel.learned.files import agreements
 from code_intel.learned.files.changes import planned, sync
+from code_intel.operations.map.current import refresh_whole_map
 from code_intel.tools.context.freshness import DRY_RUN
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer

@@ -8,13 +8,9 @@ Damaged files are removed too; config.json is kept. Removed pages are removed fr
 import argparse
 from contextlib import suppress
 
-from code_intel.cli.plans.plan_files import (
-    PLAN_FILE_KINDS,
-    Removal,
-    add_removal_options,
-    remove_and_report,
-)
+from code_intel.cli.plans.plan_files import add_removal_options, remove_and_report
 from code_intel.cli.project import project_of
+from code_intel.operations.plans import PLAN_FILE_KINDS, Removal
 from code_intel.planning import place
 
 

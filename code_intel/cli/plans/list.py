@@ -8,19 +8,20 @@ source, structuredKnowledgePath, bytes}, `damaged` {file: reason}, `truncated`.
 
 import argparse
 from datetime import datetime
-from typing import Any
 
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit
-from code_intel.cli.plans.plan_files import SHORT
 from code_intel.cli.project import add_project, project_of
-from code_intel.planning import keeping, outcome, place
+from code_intel.operations.plans import plan_listing, plan_row
+from code_intel.planning import outcome
 from code_intel.planning.catalog import KeptFile
 from code_intel.planning.records import QueryPlan
 from code_intel.session.story import plain
 
 MAX_PLANS_SHOWN = 20
 _GOAL_COLUMNS = 60
+SHORT = 8
+"""Number of digits of an id that are shown."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,8 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the list; return 1 if it is empty."""
-    root = place.root_of(project_of(args))
-    listing = keeping.PLANS.listing(root)
+    listing = plan_listing(project_of(args))
     entries, damaged = listing.latest(), listing.damaged
     listed = entries if args.all else entries[:MAX_PLANS_SHOWN]
     lines = [_line(entry) for entry in listed] or [
@@ -44,16 +44,12 @@ def run(args: argparse.Namespace) -> int:
     if len(entries) > len(listed):
         lines.append(f"There are {len(entries) - len(listed)} more; --all lists them.")
     data = {
-        "plans": [_data(entry) for entry in listed],
+        "plans": [plan_row(entry) for entry in listed],
         "damaged": damaged,
         "truncated": len(entries) > len(listed),
     }
     emit(args, data, "\n".join(lines))
     return 0 if listed else 1
-
-
-def _data(kept: KeptFile[QueryPlan]) -> dict[str, Any]:
-    return {**keeping.summary(kept.content), "used": kept.used, "bytes": kept.bytes}
 
 
 def _line(kept: KeptFile[QueryPlan]) -> str:

@@ -10,15 +10,11 @@ import argparse
 import time
 from pathlib import Path
 
-from code_intel.cli.plans.plan_files import (
-    PLAN_FILE_KINDS,
-    Removal,
-    add_removal_options,
-    remove_and_report,
-)
+from code_intel.cli.plans.plan_files import add_removal_options, remove_and_report
 from code_intel.cli.project import project_of
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted
+from code_intel.operations.plans import PLAN_FILE_KINDS, Removal
 from code_intel.planning import place, settings
 from code_intel.planning.catalog import DAY_NS, beyond
 

@@ -8,15 +8,14 @@ files of the final results that it was the first to find.
 """
 
 import argparse
-import json
 from collections.abc import Iterator
 
 from code_intel.cli.columns import cut, wrapped
 from code_intel.cli.output import emit
-from code_intel.cli.plans.plan_files import resolve_plan
 from code_intel.cli.project import add_project, project_of, terminal_of
 from code_intel.foundation.text import counted
-from code_intel.planning import keeping, outcome, place
+from code_intel.operations.plans import load_plan, plan_data
+from code_intel.planning import outcome
 from code_intel.planning.evaluation import hundredths
 from code_intel.planning.records import Expected, Iteration, QueryPlan, Result
 from code_intel.session.story import plain
@@ -44,15 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the plan."""
     settings = project_of(args)
-    root = place.root_of(settings)
-    plan = keeping.load(root, resolve_plan(root, args.id))
-    saved = str(root / place.PLANS / f"{plan.id}.json")
-    data = {**json.loads(keeping.rendered(plan)), "savedAt": saved}
-    for row, files in zip(data["iterations"], outcome.added(plan), strict=True):
-        row["added"] = list(files)
+    plan = load_plan(settings, args.id)
+    data = plan_data(settings, plan)
     with in_terminal(terminal_of(settings, {})):
         drawn = _plot(plan) if args.plot else _lines(plan, show_all=args.all)
-        lines = [*drawn, f"Saved as {saved}"]
+        lines = [*drawn, f"Saved as {data['savedAt']}"]
     emit(args, data, "\n".join(lines))
     return 0
 

@@ -8,16 +8,14 @@ Exits with 1 if none exist.
 
 import argparse
 from datetime import datetime
-from typing import Any
 
 from code_intel.cli.columns import cut
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.learned.history.drafts import read_drafts
+from code_intel.operations.sessions import listed_sessions
 from code_intel.session.journal import MAX_JOURNALS
-from code_intel.session.listing import SessionSummary, list_sessions
+from code_intel.session.listing import SessionSummary
 from code_intel.session.story import plain
-from code_intel.tools.context.gateway import sessions_of
 
 MAX_SESSIONS_SHOWN = 20
 _QUERY_COLUMNS = 60
@@ -37,28 +35,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the sessions; return 1 if none exist."""
-    settings = project_of(args)
-    paths = sessions_of(settings)
     most = MAX_JOURNALS if args.all else MAX_SESSIONS_SHOWN + 1
-    sessions = list_sessions(paths, expire_hours=settings.session_hours, limit=most)
+    sessions = listed_sessions(project_of(args), most)
     listed = sessions if args.all else sessions[:MAX_SESSIONS_SHOWN]
-    drafts = {draft.session: draft.state() for draft in read_drafts(settings)}
-    lines = [_line(session, drafts.get(session.name, "")) for session in listed] or [
+    lines = [_line(session.summary, session.draft) for session in listed] or [
         "There are no sessions yet. An agent starts one before it changes code."
     ]
-    if any(session.state == "broken" for session in listed):
+    if any(session.summary.state == "broken" for session in listed):
         lines.append(BROKEN_NOTE)
     if len(sessions) > len(listed):
         lines.append("There are more; --all lists them.")
-    rows: list[dict[str, Any]] = [
-        {
-            **session._asdict(),
-            "query": plain(session.query),
-            "why": plain(session.why),
-            "draft": drafts.get(session.name, ""),
-        }
-        for session in listed
-    ]
+    rows = [session.data for session in listed]
     data = {"sessions": rows, "truncated": len(sessions) > len(listed)}
     emit(args, data, "\n".join(lines))
     return 0 if listed else 1

@@ -63,31 +63,36 @@ class WaitingEntry(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
-def agreement_entries(settings: Settings, forest: Index) -> Iterator[ReviewEntry]:
+def agreement_entries(
+    settings: Settings, forest: Index, cache: SnapshotCache
+) -> Iterator[ReviewEntry]:
     """Return the agreements of a project as entries of a review."""
-    return map(_agreement_entry, standings(settings, forest))
+    return map(entry_of_agreement, standings(settings, forest, cache=cache))
 
 
-def note_entries(settings: Settings, forest: Index) -> Iterator[ReviewEntry]:
+def note_entries(settings: Settings, forest: Index, cache: SnapshotCache) -> Iterator[ReviewEntry]:
     """Return the notes of a project as entries of a review.
 
     A decision that its author has marked as superseded waits for no one.
     """
-    found = SnapshotCache().snapshot(settings)
+    found = cache.snapshot(settings)
     statuses = note_statuses(forest, found)
-    return (_note_entry(status) for status in statuses if status.note.status != "superseded")
+    return (entry_of_note(status) for status in statuses if status.note.status != "superseded")
 
 
-SOURCES: tuple[Callable[[Settings, Index], Iterable[ReviewEntry]], ...] = (
+SOURCES: tuple[Callable[[Settings, Index, SnapshotCache], Iterable[ReviewEntry]], ...] = (
     agreement_entries,
     note_entries,
 )
 """Where the entries of a review come from: one function for each kind of file of the map."""
 
 
-def waiting(settings: Settings, forest: Index) -> list[WaitingEntry]:
-    """Return all entries that wait for a person, oldest first."""
-    entries = (entry for source in SOURCES for entry in source(settings, forest))
+def waiting(
+    settings: Settings, forest: Index, cache: SnapshotCache | None = None
+) -> list[WaitingEntry]:
+    """Return all entries that wait for a person, oldest first; `cache` is for servers."""
+    cache = cache or SnapshotCache()
+    entries = (entry for source in SOURCES for entry in source(settings, forest, cache))
     found = [WaitingEntry(entry, reasons) for entry in entries if (reasons := reasons_of(entry))]
     return sorted(found, key=lambda item: (item.entry.since, item.entry.path))
 
@@ -97,7 +102,8 @@ def reasons_of(entry: ReviewEntry) -> tuple[Reason, ...]:
     return tuple(reason for reason, holds in CONDITIONS.items() if holds(entry))
 
 
-def _agreement_entry(standing: AgreementStatus) -> ReviewEntry:
+def entry_of_agreement(standing: AgreementStatus) -> ReviewEntry:
+    """Return an agreement as an entry of a review."""
     path, agreement = standing.entry.path, standing.entry.agreement
     entry = ReviewEntry(
         kind="agreement",
@@ -118,7 +124,8 @@ def _agreement_entry(standing: AgreementStatus) -> ReviewEntry:
     )
 
 
-def _note_entry(status: NoteStatus) -> ReviewEntry:
+def entry_of_note(status: NoteStatus) -> ReviewEntry:
+    """Return a note as an entry of a review."""
     path, note = status.entry.path, status.note
     return ReviewEntry(
         kind=note.kind,

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from mcp.types import CallToolResult
 
-from code_intel.cli.map.session_costs import session_costs
 from code_intel.learned.history import answer_sizes
 from code_intel.learned.history.logs import folder_of
 from code_intel.learned.history.worth import SessionCost
+from code_intel.operations.map.session_costs import session_costs
 from code_intel.tools.wire.answers import tokens
 from contract.journeys import agree
 from projects import Caller

@@ -7,10 +7,10 @@ import argparse
 from datetime import UTC, datetime, timedelta
 
 from code_intel.cli.map.context import add_dry_run, require_days
-from code_intel.cli.map.trash.list import row_of
 from code_intel.cli.output import emit
 from code_intel.cli.project import project_of
 from code_intel.learned.files import trash
+from code_intel.operations.map.trash import trash_row
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     require_days(days)
     before = datetime.now(UTC) - timedelta(days=days)
     old = [entry for entry in trash.contents(settings) if not days or entry.at < before]
-    rows = [row_of(entry) for entry in old]
+    rows = [trash_row(entry) for entry in old]
     if not args.dry_run:
         trash.discard(settings, old)
     head = "Would be removed" if args.dry_run else "Removed permanently"

@@ -4,14 +4,10 @@
 """
 
 import argparse
-from typing import Any
 
-from code_intel.chunking.agreement_body import encodable
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.foundation.text import visible
-from code_intel.learned.files import agreements, trash
-from code_intel.learned.files.trash import TrashEntry
+from code_intel.operations.map.trash import list_trash
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,19 +17,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the list; return 1 if it is empty."""
-    rows = [row_of(entry) for entry in trash.contents(project_of(args))]
-    lines = [visible(f"{row['name']}  ({row['kind']} {row['says']}".rstrip() + ")") for row in rows]
-    emit(args, {"trash": rows, "total": len(rows)}, "\n".join(lines) or "The trash is empty.")
-    return 0 if rows else 1
-
-
-def row_of(entry: TrashEntry) -> dict[str, Any]:
-    """Return the JSON data of one file in the trash."""
-    agreement = agreements.load(entry.path).agreement
-    return {
-        "name": encodable(entry.name),
-        "at": entry.at.isoformat(),
-        "kind": "agreement" if agreement else "file",
-        "was": encodable(entry.origin),
-        "says": f"{agreement.nl_term} → {agreement.symbol}" if agreement else "",
-    }
+    answer = list_trash(project_of(args))
+    emit(args, answer.data, answer.text)
+    return 0 if answer.data["total"] else 1

@@ -5,10 +5,9 @@
 
 import argparse
 
-from code_intel.cli.map.trash.list import row_of
 from code_intel.cli.output import emit
 from code_intel.cli.project import add_project, project_of
-from code_intel.learned.files import trash
+from code_intel.operations.map.trash import show_trashed
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +18,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the file."""
-    entry = trash.named(project_of(args), args.name)
-    text = entry.read().decode("utf-8", "replace")
-    emit(args, row_of(entry) | {"text": text}, text.rstrip("\n"))
+    answer = show_trashed(project_of(args), args.name)
+    emit(args, answer.data, answer.text)
     return 0

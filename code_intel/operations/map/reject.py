@@ -1,0 +1,59 @@
+"""Mark an agreement as wrong, in general or for one query. Its file does not change."""
+
+import shlex
+
+from code_intel.config import Settings
+from code_intel.errors import UsageError
+from code_intel.foundation.text import counted
+from code_intel.learned.files.agreements import existing, look
+from code_intel.learned.history.feedback import note
+from code_intel.tools.declaration import Answer
+
+MAX_REJECTED_QUERY_CHARS = 4000
+"""As in the search tools."""
+
+
+def reject(
+    settings: Settings, term: str, symbol: str, *, query: str | None = None, dry: bool = False
+) -> Answer:
+    """Record in the state store that a person rejects an agreement; this blocks.
+
+    Args:
+        settings: The project.
+        term: The agreement's term.
+        symbol: Its symbol.
+        query: The query for which it is wrong; None for every query.
+        dry: Whether to write nothing.
+
+    Raises:
+        NotFoundError: There is no such agreement.
+        UsageError: The query is empty or too long.
+    """
+    if query is not None:
+        _require_query(query)
+    existing(look(settings.agreements), (term, symbol))
+    if not dry:
+        note(settings, (term, symbol), "rejected", words=query or "", detail="person")
+    data = {
+        "success": True,
+        "pair": {"nl_term": term, "symbol": symbol},
+        "query": query,
+        "dry_run": dry,
+    }
+    head = "Would be rejected" if dry else "Rejected"
+    what = f" for “{query}”" if query else ""
+    effect = "It no longer matches this query." if query else "Agents must verify it before use."
+    undo = f"To undo: `code-intel map confirm {shlex.join((term, symbol))}`."
+    return Answer(data, f"{head}: {term} → {symbol}{what}. {effect} {undo}")
+
+
+def _require_query(query: str) -> None:
+    if not query.strip():
+        raise UsageError("--query is empty.", details={"field": "query"})
+    if len(query) > MAX_REJECTED_QUERY_CHARS:
+        raise UsageError(
+            f"--query has {counted(len(query), 'character')}; "
+            f"the limit is {MAX_REJECTED_QUERY_CHARS}.",
+            hint="Give only the query of the search.",
+            details={"field": "query"},
+        )
