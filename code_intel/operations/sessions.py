@@ -46,6 +46,11 @@ class ListedSession(NamedTuple):
     draft: str
 
     @property
+    def result(self) -> str:
+        """The last outcome, or the state of the draft; empty without either."""
+        return self.summary.outcome or self.draft
+
+    @property
     def data(self) -> dict[str, Any]:
         """The session as JSON."""
         return {
@@ -54,6 +59,20 @@ class ListedSession(NamedTuple):
             "why": plain(self.summary.why),
             "draft": self.draft,
         }
+
+
+class SessionDecisions(NamedTuple):
+    """Decisions of one kind and time about a session.
+
+    Attributes:
+        at: When, in ISO 8601.
+        kind: The kind, in a word or two.
+        texts: What was decided, and why, of each.
+    """
+
+    at: str
+    kind: str
+    texts: tuple[tuple[str, str], ...]
 
 
 class SessionStory(NamedTuple):
@@ -86,9 +105,12 @@ class SessionStory(NamedTuple):
         return data | {"draft": draft_data(self.draft)}
 
 
-def listed_sessions(settings: Settings, limit: int = journal.MAX_JOURNALS) -> list[ListedSession]:
-    """Return sessions, the most recently used first; this blocks."""
-    found = list_sessions(sessions_of(settings), expire_hours=settings.session_hours, limit=limit)
+def listed_sessions(
+    settings: Settings, limit: int = journal.MAX_JOURNALS, start: int = 0
+) -> list[ListedSession]:
+    """Return sessions after the first `start`, the most recently used first; this blocks."""
+    paths, hours = sessions_of(settings), settings.session_hours
+    found = list_sessions(paths, expire_hours=hours, limit=limit, start=start)
     drafts = {draft.session: draft.state() for draft in read_drafts(settings)}
     return [ListedSession(session, drafts.get(session.name, "")) for session in found]
 
@@ -105,7 +127,7 @@ def session_story(settings: Settings, name: str) -> SessionStory:
     story = with_notes(described, _decision_lines(settings, name))._replace(
         broken=described.broken or intact.problem
     )
-    state = _state(story, settings.session_hours)
+    state = state_of(story.session, story.broken, settings.session_hours)
     return SessionStory(name, state, story, read_draft(settings, name), intact.ahead)
 
 
@@ -185,20 +207,34 @@ def write_permission(session: Session | None, state: str) -> str:
     return f"It may write, and create files beside: {files or 'no file explored yet'}"
 
 
-def _decision_lines(settings: Settings, name: str) -> list[StoryLine]:
-    """Return what the log of decisions adds to a journal, or nothing if it cannot be read."""
+def session_decisions(settings: Settings, name: str) -> list[SessionDecisions]:
+    """Return what the log of decisions adds to a journal; nothing if it cannot be read."""
     try:
         log = decisions.newest(folder_of(settings.state), name, _MAX_DECISIONS)
     except StorageError:
         return []
-    lines = []
-    for (time, kind), rows in groupby(log.records, key=_time_and_kind):
-        if kind in _DECISIONS:
-            texts = [
-                f"{plain(row.get('what') or '')}: {plain(row.get('why') or '')}" for row in rows
-            ]
-            lines.append(StoryLine(time, "", _DECISIONS[kind], "; ".join(texts)))
-    return lines
+    return [
+        SessionDecisions(
+            time,
+            _DECISIONS[kind],
+            tuple((str(row.get("what") or ""), str(row.get("why") or "")) for row in rows),
+        )
+        for (time, kind), rows in groupby(log.records, key=_time_and_kind)
+        if kind in _DECISIONS
+    ]
+
+
+def _decision_lines(settings: Settings, name: str) -> list[StoryLine]:
+    """Return the decisions of a session as lines of its story."""
+    return [
+        StoryLine(
+            each.at,
+            "",
+            each.kind,
+            "; ".join(f"{plain(what)}: {plain(why)}" for what, why in each.texts),
+        )
+        for each in session_decisions(settings, name)
+    ]
 
 
 def _time_and_kind(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -206,13 +242,17 @@ def _time_and_kind(row: Mapping[str, Any]) -> tuple[str, str]:
     return str(row.get("timestamp") or ""), str(row.get("decision") or "")
 
 
-def _state(story: Story, hours: float) -> str:
-    if story.broken or story.session is None:
+def state_of(session: Session | None, broken: str, hours: float) -> str:
+    """Return `open`, `ended`, `expired` or `broken`.
+
+    Args:
+        session: The session after its last valid record; None if there is none.
+        broken: Why later records are invalid; empty if all are valid.
+        hours: Hours after which it expires.
+    """
+    if broken or session is None:
         return "broken"
-    if story.session.ended:
+    if session.ended:
         return "ended"
-    return (
-        "expired"
-        if journal.is_expired(story.session.updated_at, hours, datetime.now(UTC))
-        else "open"
-    )
+    is_over = journal.is_expired(session.updated_at, hours, datetime.now(UTC))
+    return "expired" if is_over else "open"

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from code_intel.errors import CodeIntelError
@@ -16,6 +18,8 @@ from code_intel.session.journal import (
 from code_intel.session.phases import Intent, Phase
 
 State = Literal["open", "ended", "expired", "broken"]
+FileState = tuple[int, ...]
+"""Numbers that change when a file changes; empty if there is none."""
 
 
 class SessionSummary(NamedTuple):
@@ -53,10 +57,14 @@ def list_sessions(
     expire_hours: float = 0,
     clock: Callable[[], datetime] | None = None,
     limit: int = MAX_JOURNALS,
+    start: int = 0,
 ) -> tuple[SessionSummary, ...]:
-    """Return up to `limit` sessions of a project, the most recently used first."""
+    """Return up to `limit` sessions of a project after the first `start`, the last used first.
+
+    A process replays a journal again only after a change.
+    """
     now = clock() if clock else datetime.now(UTC)
-    files = journal_files(paths)[:limit]
+    files = journal_files(paths)[start : start + limit]
     summaries = [_summarize(paths, file, expire_hours, now) for file in files]
     return tuple(sorted(summaries, key=lambda row: (row.used_at, row.name), reverse=True))
 
@@ -64,15 +72,26 @@ def list_sessions(
 def _summarize(
     paths: SessionPaths, file: JournalFile, hours: float, now: datetime
 ) -> SessionSummary:
+    states = _state_of(file.path), _state_of(paths.head(file.name))
     try:
-        session = inspect(paths, file.name)
+        found = _replayed(paths, file.name, *states)
     except CodeIntelError as error:
         used_at = datetime.fromtimestamp(file.modified, UTC).isoformat()
         return SessionSummary(file.name, "broken", None, None, "", "", used_at, 0, error.message)
-    state: State = "expired" if is_expired(session.updated_at, hours, now) else "open"
+    is_over = found.state == "open" and is_expired(found.used_at, hours, now)
+    return found._replace(state="expired") if is_over else found
+
+
+@lru_cache(maxsize=MAX_JOURNALS)
+def _replayed(
+    paths: SessionPaths, name: str, journal_state: FileState, head_state: FileState
+) -> SessionSummary:
+    """Return the summary of a session whose journal and head are in these states."""
+    del journal_state, head_state
+    session = inspect(paths, name)
     return SessionSummary(
         session.name,
-        "ended" if session.ended else state,
+        "ended" if session.ended else "open",
         session.intent,
         session.phase,
         session.query.strip().splitlines()[0],
@@ -81,3 +100,11 @@ def _summarize(
         session.seq,
         outcome=session.outcomes[-1].outcome if session.outcomes else "",
     )
+
+
+def _state_of(path: Path) -> FileState:
+    try:
+        found = path.stat(follow_symlinks=False)
+    except OSError:
+        return ()
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino

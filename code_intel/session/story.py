@@ -63,7 +63,7 @@ class Story(NamedTuple):
     broken: str = ""
 
 
-class _Moment(NamedTuple):
+class Moment(NamedTuple):
     """An event, with the session before and after it."""
 
     record: JournalRecord
@@ -73,10 +73,9 @@ class _Moment(NamedTuple):
 
 def describe(records: Iterable[JournalRecord]) -> Story:
     """Describe records up to the first invalid one; consecutive calls of one tool share a line."""
-    moments, broken = _replay(records)
+    moments, broken = moments_of(records)
     lines: list[StoryLine] = []
-    for _, group in groupby(moments, key=_group_key):
-        run = list(group)
+    for run in runs_of(moments):
         at, after = run[0].record.at, run[-1].after
         if run[0].record.event is Event.CALLED:
             described = [_describe_calls([moment.after.calls[-1] for moment in run])]
@@ -99,17 +98,24 @@ def with_notes(story: Story, notes: Iterable[StoryLine]) -> Story:
     return story._replace(lines=tuple(lines))
 
 
-def _replay(records: Iterable[JournalRecord]) -> tuple[list[_Moment], str]:
-    moments: list[_Moment] = []
+def moments_of(records: Iterable[JournalRecord]) -> tuple[list[Moment], str]:
+    """Return the events up to the first invalid one, and why that is invalid."""
+    moments: list[Moment] = []
     session: Session | None = None
     for record in records:
         try:
             after = apply(session, record)
         except CodeIntelError as error:
             return moments, error.message
-        moments.append(_Moment(record, session, after))
+        moments.append(Moment(record, session, after))
         session = after
     return moments, ""
+
+
+def runs_of(moments: Iterable[Moment]) -> Iterator[list[Moment]]:
+    """Yield the events in order; consecutive calls of one tool together."""
+    for _, group in groupby(moments, key=_group_key):
+        yield list(group)
 
 
 def _describe_event(record: JournalRecord) -> list[KindAndText]:
@@ -119,13 +125,13 @@ def _describe_event(record: JournalRecord) -> list[KindAndText]:
         return [(record.event.value, "")]
 
 
-def _group_key(moment: _Moment) -> str | int:
+def _group_key(moment: Moment) -> str | int:
     """Return the same key for consecutive calls of one tool, and another one for other events."""
     is_call = moment.record.event is Event.CALLED
     return str(moment.record.data["tool"]) if is_call else moment.record.seq
 
 
-def _phase_change(moment: _Moment) -> Iterator[StoryLine]:
+def _phase_change(moment: Moment) -> Iterator[StoryLine]:
     """Describe a change of phase, with the duration of the previous phase."""
     change = moment.after.phase_history[-1]
     if moment.before is None or change.seq != moment.record.seq:

@@ -121,7 +121,13 @@ def environment(language: str) -> Environment:
     def text(english: str, **values: object) -> str:
         return translate(language, english, values)
 
-    found.globals |= {"_": text, "url": url, "moment": moment, "languages": LANGUAGES}
+    found.globals |= {
+        "_": text,
+        "url": url,
+        "moment": moment,
+        "clock": clock,
+        "languages": LANGUAGES,
+    }
     found.filters |= {"thousands": "{:,}".format}
     return found
 
@@ -155,3 +161,11 @@ def moment(value: "str | float | datetime") -> str:
     else:
         time = datetime.fromtimestamp(value, UTC)
     return f"{time.astimezone():%Y-%m-%d %H:%M}"
+
+
+def clock(value: str) -> str:
+    """Return the time of day of an ISO 8601 time, in the time zone of this machine."""
+    try:
+        return f"{datetime.fromisoformat(value).astimezone():%H:%M:%S}"
+    except ValueError:
+        return "?"

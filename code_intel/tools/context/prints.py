@@ -73,6 +73,11 @@ def current_lines(context: GatewayContext, session: Session) -> Mapping[str, fro
     return lines_of_prints(context, (item for call in session.calls for item in call.printed))
 
 
+def place_of(item: Print, lines: Sequence[str]) -> range:
+    """Return the numbers of the lines of a text where a printed block stands; empty if nowhere."""
+    return _where(item, lines, {})
+
+
 def lines_of_prints(
     context: GatewayContext, printed: Iterable[Print]
 ) -> Mapping[str, frozenset[int]]:
