@@ -8,7 +8,7 @@ from code_intel.learned.history import outcomes
 from code_intel.learned.history.state import open_state
 from code_intel.learned.history.statistics import MAX_OUTCOMES, Statistics, summarize
 from code_intel.learned.history.worth import Worth, worth_of
-from code_intel.operations.map.current import standings_of
+from code_intel.operations.map.current import all_standings
 from code_intel.operations.map.session_costs import session_costs
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
@@ -35,7 +35,7 @@ def map_statistics(context: GatewayContext) -> MapStatistics:
     with open_state(settings.state, create=False) as state:
         experiences = state.experiences()
     log = outcomes.read(outcomes.folder_of(settings.state), limit=MAX_OUTCOMES)
-    known = standings_of(context)
+    known = all_standings(context)
     objections = {each.entry.key: each.objections for each in known if each.entry.key}
     worth = worth_of(experiences, session_costs(settings), objections)
     return MapStatistics(worth, summarize(experiences, log, known))
