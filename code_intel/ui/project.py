@@ -14,6 +14,7 @@ from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
 from code_intel.ui.map_entries import MapEntries, MapEntryCache
 from code_intel.ui.updating import Updater
+from code_intel.ui.writes import Writes
 
 
 @dataclass
@@ -28,6 +29,7 @@ class OpenProject:
         services: The services of the map and the forest, for reading.
         context: The context for reading.
         updater: Updates the indexes in the background.
+        writes: The last changes, which can be undone.
     """
 
     settings: Settings
@@ -35,6 +37,7 @@ class OpenProject:
     services: tuple[CorpusService, CorpusService] = field(init=False)
     context: GatewayContext = field(init=False)
     updater: Updater = field(init=False)
+    writes: Writes = field(default_factory=Writes)
     _entries: MapEntryCache = field(default_factory=MapEntryCache)
     _figures: SessionFigureCache = field(default_factory=SessionFigureCache)
     _writing: GatewayContext | None = None
@@ -78,7 +81,12 @@ class OpenProject:
                     for service in self.services
                 )
                 self._writing = GatewayContext(
-                    self.settings, None, map_index, forest, self.context.embedder
+                    self.settings,
+                    None,
+                    map_index,
+                    forest,
+                    self.context.embedder,
+                    map_cache=self.context.map_cache,
                 )
             return self._writing
 

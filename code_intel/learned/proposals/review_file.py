@@ -22,6 +22,8 @@ from code_intel.records import Agreement, FileReference
 
 REVIEW_FILE = "proposals.json"
 VERSION = 1
+MAX_BYTES = 64 * 1024 * 1024
+"""Limit of the file; a proposal has about a kilobyte."""
 PROPOSE_FIRST = "Run `code-intel map propose`."
 
 
@@ -118,7 +120,7 @@ def read_review(settings: Settings) -> Review:
     """
     path = path_of(settings)
     try:
-        raw = json.loads(read_plain(path))
+        raw = json.loads(read_plain(path, MAX_BYTES))
         refused = frozenset(make_key(row["nl_term"], row["symbol"]) for row in raw["refused"])
         items = tuple(map(_item, raw["proposals"])) if raw["version"] == VERSION else ()
         return Review(items, refused)
