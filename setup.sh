@@ -15,7 +15,8 @@
 #   ./setup.sh test [--quick | --all] [PYTEST ARGUMENT]...
 #                     install the test tools, then run lint, types, import contracts and the tests
 #     --quick         only lint, import contracts and the fastest tests, within a minute
-#     --all           also the long tests: whole sweeps, many processes, more random examples
+#     --all           also the long tests, and those in a browser: whole sweeps, many processes,
+#                     more random examples
 #
 # It needs no sudo and asks no questions. Running it again repairs an interrupted installation and
 # otherwise changes nothing. Only the installation needs the network.
@@ -218,8 +219,8 @@ run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
   in_memory
   case $scope in
     --all) words+=(--hypothesis-profile=all) ;;
-    --quick) words+=(-m "not long and not model" $quick_tests) ;;
-    *) picks_tests "$@" || words+=(-m "not long") ;;
+    --quick) words+=(-m "not long and not model and not browser" $quick_tests) ;;
+    *) picks_tests "$@" || words+=(-m "not long and not browser") ;;
   esac
   python -m pytest ${words[@]+"${words[@]}"} "$@"
 }
@@ -355,6 +356,6 @@ set_up() {
 
 case "${1:-}" in
   test) shift; run_tests "$@" ;;
-  -h | --help) sed -n '2,24s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
+  -h | --help) sed -n '2,25s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
   *) set_up "$@" ;;
 esac

@@ -8,7 +8,7 @@ Lines are 1-based and inclusive, positions 0-based, and times in ISO 8601 with a
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 READY_SCORE = 0.8
 """Calibrated score from which a map answer may lead to READY; the fit targets this value."""
@@ -268,6 +268,21 @@ class NoteHit:
     symbols: tuple[str, ...] = ()
 
 
+class RowShare(NamedTuple):
+    """What one row of the forest's ranking gives to a file; see `forest.ranking.signals`.
+
+    Attributes:
+        row: The name of the row.
+        points: What it adds to the score of the file; negative if it reduces the score. The points
+            of all rows add up to the score, so both are relative to the best file.
+        factor: By what it multiplies the score; 1 if it adds.
+    """
+
+    row: str
+    points: float
+    factor: float = 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One result of a search, best first.
@@ -290,6 +305,8 @@ class Hit:
         line: The line of the file that matches best; 0 if unknown.
         column: Where the match begins in that line, counted from 0.
         symbols: The other symbols that the chunk defines.
+        ranking: What each row of the ranking gives to the file, if the caller wants to know it;
+            empty for further chunks of a file.
     """
 
     document: str
@@ -307,6 +324,7 @@ class Hit:
     line: int = 0
     column: int = 0
     symbols: tuple[str, ...] = ()
+    ranking: tuple[RowShare, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,3 +90,19 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     return home
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Path:
+    """Build the demo project, which the test may change."""
+    from demo_project import built
+
+    return built(tmp_path / "shop")
+
+
+@pytest.fixture(scope="module")
+def read_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the demo project for the tests of a file, which only read it."""
+    from demo_project import built
+
+    return built(tmp_path_factory.mktemp("demo") / "shop")

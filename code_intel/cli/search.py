@@ -5,10 +5,15 @@ of its source. The search belongs to no session and is not recorded. Without a q
 asks an example question about the project. It exits with 1 if nothing is likely. With `-` it reads
 one query per line from standard input and prints one JSON object per line. A gateway of the project
 that runs answers a query at once; otherwise the command opens the indexes and the model itself.
+
+The ranking of the source is a table of rows. `--explain` prints the points that each row gave to a
+file; they add up to its score. `--why-not` names the step at which a file lost: the index, the
+searches, the ranking or a limit.
 """
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -61,6 +66,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--include",
         choices=("own",),
         help="also show the best page that a query plan has written",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="say what each row of the ranking gave to each hit of the source",
+    )
+    parser.add_argument(
+        "--why-not", metavar="FILE", help="say where a file of the source lost, instead of the hits"
     )
     add_project(parser)
 
@@ -140,7 +153,20 @@ def _answer_line(services: "Services", question: TerminalQuestion) -> dict[str, 
 
 def _question(query: str, args: argparse.Namespace) -> TerminalQuestion:
     corpus = "map" if args.map else "forest" if args.forest else ""
-    return TerminalQuestion(query, args.top_k, args.per_file, corpus, args.include == "own")
+    return TerminalQuestion(
+        query,
+        args.top_k,
+        args.per_file,
+        corpus,
+        own=args.include == "own",
+        explain=args.explain,
+        why_not=_path(args.why_not or ""),
+    )
+
+
+def _path(name: str) -> str:
+    """Return the absolute path of a file that exists; another name is looked up in the index."""
+    return os.path.abspath(name) if name and os.path.lexists(name) else name  # noqa: PTH100
 
 
 def hit_count(text: str) -> int:

@@ -9,6 +9,8 @@ from code_intel.index.store import Store
 
 MAX_NAMES = 5
 """Files that a group names."""
+BINARY = "binary, or not in a known encoding"
+"""Reason to skip a file that only its content shows."""
 SKIPPED = "skipped_files"
 """Key of the groups in `meta`."""
 

@@ -292,7 +292,7 @@ def _parse(
         raise _SkipFile("larger than 1 MiB")
     decoded = decode_counting(data)
     if decoded is None:
-        raise _SkipFile("binary, or not in a known encoding")
+        raise _SkipFile(skipped.BINARY)
     text, masked = decoded
     report.masked += masked
     size = MAX_PAGE_BYTES if is_page(row.path) else config.chunk_size  # a page is one chunk

@@ -25,6 +25,7 @@ from code_intel.servers.http.guard import Policy, RequestGuard
 from code_intel.ui.access import OPEN_PATH, STATIC_PATH, Access, AccessGuard
 from code_intel.ui.language import LANGUAGE_COOKIE, LANGUAGES, N_
 from code_intel.ui.pages import code, overview, plans, sessions
+from code_intel.ui.pages import map as map_pages
 from code_intel.ui.project import OpenProject
 from code_intel.ui.rendering import render, render_bare
 
@@ -47,6 +48,7 @@ def build_app(project: OpenProject, access: Access, policy: Policy) -> ASGIApp:
     routes: list[BaseRoute] = [
         *overview.ROUTES,
         *code.ROUTES,
+        *map_pages.ROUTES,
         *sessions.ROUTES,
         *plans.ROUTES,
         Route(OPEN_PATH, open_link),

@@ -11,6 +11,7 @@ from code_intel.tools.context.commands import CommandContext, open_commands
 from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
+from code_intel.ui.map_entries import MapEntries, MapEntryCache
 from code_intel.ui.updating import Updater
 
 
@@ -33,6 +34,7 @@ class OpenProject:
     services: tuple[CorpusService, CorpusService] = field(init=False)
     context: GatewayContext = field(init=False)
     updater: Updater = field(init=False)
+    _entries: MapEntryCache = field(default_factory=MapEntryCache)
     _writing: GatewayContext | None = None
     _commands: CommandContext | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -51,6 +53,10 @@ class OpenProject:
             map_cache=map_service.cache,
         )
         self.updater = Updater(self.settings)
+
+    def map_entries(self) -> MapEntries:
+        """Return the entries of the map with their status; this blocks."""
+        return self._entries.entries(self.context)
 
     def writing(self) -> GatewayContext:
         """Return a context whose indexes may be changed; it shares the model of the other one."""

@@ -59,6 +59,10 @@ CASES: tuple[tuple[str, ...], ...] = (
     ("qqqzzzxxx",),
     ("qqqzzzxxx", "--json"),
     ("cart", "--include", "own", "--json"),
+    ("shipping fee", "--forest", "--explain"),
+    ("shipping fee", "--forest", "--explain", "--json"),
+    ("shipping fee", "--why-not", "src/shop/cart.py"),
+    ("shipping fee", "--why-not", "missing.py", "--json"),
     ("\udcff fee", "--json"),
 )
 

@@ -39,6 +39,7 @@ LEFT_OUT = {
     r"(python3 -m pip|pipx|uv tool|uvx) ": "installs; .ci/installed runs these tools",
     r"rm -rf \.venv ": "removes the environment",
     r".*(--http|commands$)": "serves until it is stopped; tests/servers and tests/cli start them",
+    r"code-intel ui\b": "serves until it is stopped; tests/ui start it",
     r"curl ": "asks a server",
 }
 """Commands that are not run, and why."""

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from code_intel.cli.serve import serve
 from code_intel.errors import CodeIntelError, ConfigError
-from code_intel.servers.http.address import Address
+from code_intel.servers.http.address import Address, listen
 from code_intel.servers.http.tokens import read_tokens, token_command
 from code_intel.servers.protocol import WRITE_TOOLS, ToolServer
 from code_intel.tools.table import INDEX_TOOLS
@@ -374,3 +374,11 @@ def test_accepted_host_is_the_same_for_a_url_parser(host: str) -> None:
     if ours:
         assert urlsplit(f"http://{host}/").hostname in names
     assert ours or host not in {"localhost", "127.0.0.1", "[::1]", "localhost:80", "[::1]:80"}
+
+
+def test_answers_do_not_wait_for_acknowledgements() -> None:
+    address = listen("127.0.0.1", 0)
+    with address.socket, socket.create_connection(("127.0.0.1", address.port)):
+        connection, _ = address.socket.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -14,10 +14,11 @@ from code_intel.forest import pages
 from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.ranking.evidence import File, FoundWords, find_words, gather
 from code_intel.forest.ranking.floor import is_likely
-from code_intel.forest.ranking.question import read
+from code_intel.forest.ranking.question import RankedQuestion, read
 from code_intel.forest.ranking.recency import recent_of
 from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES, Signal, weight_of
 from code_intel.forest.ranking.state import RankingState, Situation
+from code_intel.forest.ranking.trace import RowTrace
 from code_intel.forest.text.globs import matches
 from code_intel.foundation.spelling import composed
 from code_intel.index.rows import ChunkPlace, ChunkRow
@@ -57,6 +58,7 @@ def search(
     floor: bool = True,
     own: bool = False,
     words: FoundWords | None = None,
+    explain: bool = False,
 ) -> list[Hit]:
     """Return the best chunk of each of the best files, best first; none if nothing is likely.
 
@@ -74,6 +76,7 @@ def search(
         floor: Whether hits are left out that are not likely; see `is_likely`.
         own: Whether to add the best page of a query plan, if one matches.
         words: What `search_words` found for this question and these filters.
+        explain: Whether hits say what each row of `signals.RANKING` gave to their file.
     """
     question = read(query)
     if not (question.terms or question.names):  # `?!`: its vector would still be near some chunk
@@ -85,13 +88,10 @@ def search(
     nearest = max((cosine for file in files for cosine in file.cosines.values()), default=0.0)
     if directory or file_pattern:
         files = [file for file in files if within(file.path, directory, file_pattern)]
-    if situation is None:
-        situation = Situation(recent=recent_of(store))
-    commits = store.commits.hits(question.terms) if files else {}
-    graph = graph_of(store, bases)
-    state = RankingState(files, question, bases, graph, situation, commits, store.chunk_texts)
-    ranked = rank(state, without)[: max(top_k, 0)] if likely else []
-    hits = _hits(store, ranked)
+    trace = RowTrace() if explain else None
+    state = state_of(store, question, files, bases, situation)
+    ranked = rank(state, without, trace)[: max(top_k, 0)] if likely else []
+    hits = _hits(store, ranked, trace)
     page = pages.best_page(store, question, vector, nearest) if own else None
     if page is None or top_k < 1 or not within(page.path, directory, file_pattern):
         return hits
@@ -110,10 +110,28 @@ def _limit(directory: str, file_pattern: str) -> int:
     return MAX_HITS if directory or file_pattern else POOL
 
 
-def rank(state: RankingState, without: Collection[str] = ()) -> list[FileRanking]:
+def state_of(
+    store: Store,
+    question: RankedQuestion,
+    files: Sequence[File],
+    bases: Sequence[str],
+    situation: Situation | None = None,
+) -> RankingState:
+    """Return the state in which `rank` compares the files that `gather` found."""
+    if situation is None:
+        situation = Situation(recent=recent_of(store))
+    commits = store.commits.hits(question.terms) if files else {}
+    graph = graph_of(store, bases)
+    return RankingState(files, question, bases, graph, situation, commits, store.chunk_texts)
+
+
+def rank(
+    state: RankingState, without: Collection[str] = (), trace: RowTrace | None = None
+) -> list[FileRanking]:
     """Return the files with any evidence, best first, ties by path.
 
     `without` contains names of rows of `RANKING` to skip, so that their effect can be measured.
+    `trace` records what each row gives.
 
     Raises:
         UsageError: A row does not exist.
@@ -124,6 +142,8 @@ def rank(state: RankingState, without: Collection[str] = ()) -> list[FileRanking
     for signal in RANKING:
         if signal.name not in without:
             _apply(signal, state)
+            if trace is not None:
+                trace.record(signal.name, signal.does, state.scores)
     return [
         FileRanking(file, state.scores[file.path], tuple(state.why.get(file.path, ())))
         for file in state.best(len(state.files))
@@ -146,18 +166,19 @@ def _apply(signal: Signal, state: RankingState) -> None:
         state.why.setdefault(path, []).append(tag)
 
 
-def _hits(store: Store, ranked: Sequence[FileRanking]) -> list[Hit]:
+def _hits(store: Store, ranked: Sequence[FileRanking], trace: RowTrace | None) -> list[Hit]:
     """Return the best chunk of each file, with its next ones, which score in relation to it."""
     rated = [_rated_chunks(each.file)[: MAX_PASSAGES + 1] for each in ranked]
-    rows = store.chunk_rows(place.id for chunks in rated for place, _ in chunks)
+    chunk_rows = store.chunk_rows(place.id for chunks in rated for place, _ in chunks)
     hits = []
     for each, chunks in zip(ranked, rated, strict=True):
         score, best = each.score / ranked[0].score, chunks[0][1]
         first, *others = (
-            _chunk_hit(each, rows[place.id], score * (rating / best if best > 0 else 1.0))
+            _chunk_hit(each, chunk_rows[place.id], score * (rating / best if best > 0 else 1.0))
             for place, rating in chunks
         )
-        hits.append(replace(first, others=tuple(others)))
+        rows = trace.shares(each.file.path, ranked[0].score) if trace else ()
+        hits.append(replace(first, others=tuple(others), ranking=rows))
     return hits
 
 

@@ -34,6 +34,13 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 _EXPERIENCES = (
     "SELECT nl_term, symbol, kind, wording, session_id, detail, at FROM experience ORDER BY seq"
 )
+_EXPERIENCES_OF = (
+    "SELECT nl_term, symbol, kind, wording, session_id, detail, at FROM experience "
+    "WHERE nl_term = ? AND symbol = ? ORDER BY seq"
+)
+_SIGHTINGS_OF = (
+    "SELECT alias, session_id, at FROM sighting WHERE nl_term = ? AND symbol = ? ORDER BY at"
+)
 _OUTCOME_EVENTS = """
 DELETE FROM experience WHERE session_id = ?
 AND (kind IN ('accepted', 'confirmed', 'failed') OR (kind = 'rejected' AND detail = ?))
@@ -146,6 +153,14 @@ class State:
         """Return all events, in order."""
         return self._experiences(_EXPERIENCES)
 
+    def experiences_of(self, key: Key) -> list[AgreementExperience]:
+        """Return the events of one agreement, in order."""
+        return self._experiences(_EXPERIENCES_OF, key)
+
+    def sightings_of(self, key: Key) -> list[tuple[str, str, str]]:
+        """Return each confirmation of an alias of one agreement: folded alias, session, time."""
+        return [(row[0], row[1], row[2]) for row in self._rows(_SIGHTINGS_OF, key)]
+
     def copy(self, old: Key, new: Key) -> None:
         """Copy the history of the agreement `old` to `new`."""
         for table, (columns, order) in _BY_KEY.items():
@@ -169,10 +184,10 @@ class State:
             # The table and its columns are constants.
             self._rows(f"DELETE FROM {table} WHERE nl_term = ? AND symbol = ?", key)  # noqa: S608
 
-    def _experiences(self, sql: str) -> list[AgreementExperience]:
+    def _experiences(self, sql: str, values: Iterable[object] = ()) -> list[AgreementExperience]:
         return [
             AgreementExperience((term, symbol), kind, wording, session, detail, when(at))
-            for term, symbol, kind, wording, session, detail, at in self._rows(sql)
+            for term, symbol, kind, wording, session, detail, at in self._rows(sql, values)
         ]
 
     def _rows(self, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -146,6 +146,13 @@ class Calibration:
 
         bounded = np.clip(evidence, self.low, self.high)
         return 1 / (1 + np.exp(-np.clip(bounded @ self.weights + self.bias, -30, 30)))
+
+    def shares(self, evidence: Sequence[float]) -> tuple[float, ...]:
+        """Return what each feature of one row adds to the log-odds of the score, besides `bias`."""
+        import numpy as np
+
+        bounded = np.clip(np.asarray(evidence), self.low, self.high)
+        return tuple(map(float, bounded * self.weights))
 
 
 def slug(identity: str) -> str:

@@ -4,7 +4,7 @@ A hit's `score` is calibrated and limited by `validity.SCORE_CAP`. Its `similari
 (1 + cosine) / 2, as in devrag. Broken, conflicting and invalid agreements are left out.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,7 @@ from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.notes.note_search import NoteMatch, best_lines
 from code_intel.learned.notes.note_status import SERVED_NOTES, NoteStatus, note_statuses
 from code_intel.learned.recall import calibration
+from code_intel.learned.recall.calibration import Calibration
 from code_intel.learned.recall.candidates import (
     MAX_CANDIDATES,
     CardRow,
@@ -92,6 +93,46 @@ def search(
         cache: A cache of the map's agreements, for servers.
     """
     cache = cache or MapCache()
+    found = compared_cards(settings, index, forest, query, vector, identity, cache)
+    hits = _best(index, found, top_k, settings.language)
+    notes = cache.notes(index, found.snapshot, identity)
+    of_notes = _note_hits(index, forest, found.snapshot, notes.search(query, vector), query)
+    hits = sorted([*hits[: max(top_k - len(of_notes), 1)], *of_notes], key=_by_score)
+    note_files = {document_of(index, entry.path) for entry in found.snapshot.notes}
+    others = _other_documents(found.words, found.documents | note_files)
+    return MapResult([*hits, *others][:top_k], found.snapshot.known.conflicts)
+
+
+class ComparedCards(NamedTuple):
+    """The cards that were compared with a question.
+
+    Attributes:
+        snapshot: The agreements and notes at that time.
+        documents: Names of all agreements' files.
+        words: What the keywords of the question found.
+        ranked: The source of each card with its match, best first.
+        judge: Returns the status of an agreement.
+        constants: The constants of the score, if there are any.
+    """
+
+    snapshot: Snapshot
+    documents: frozenset[str]
+    words: WordHits
+    ranked: tuple[tuple[CardRow, RecallMatch], ...]
+    judge: Callable[[AgreementEntry], AgreementStatus]
+    constants: Calibration | None
+
+
+def compared_cards(
+    settings: Settings,
+    index: Index,
+    forest: Index,
+    query: str,
+    vector: "NDArray[np.float32] | None",
+    identity: str,
+    cache: MapCache,
+) -> ComparedCards:
+    """Compare the candidates with a question; see `search` for the arguments."""
     now = datetime.now(UTC)
     words = _word_hits(index, query)
     found = cache.snapshot(settings, now=now)
@@ -100,15 +141,9 @@ def search(
     numbers = known.candidates(query, vector, words.documents)
     cards = [known.cards[number] for number in numbers]
     recalled = recall(query, vector, cards, constants) if cards else []
+    ranked = tuple((known.rows[numbers[item.card]], item) for item in recalled)
     judge = judging(settings, forest, found, now)
-    ranked = ((known.rows[numbers[item.card]], item) for item in recalled)
-    hits = _best(index, judge, ranked, top_k, settings.language)
-    notes = cache.notes(index, found, identity)
-    of_notes = _note_hits(index, forest, found, notes.search(query, vector), query)
-    hits = sorted([*hits[: max(top_k - len(of_notes), 1)], *of_notes], key=_by_score)
-    note_files = {document_of(index, entry.path) for entry in found.notes}
-    others = _other_documents(words, known.documents | note_files)
-    return MapResult([*hits, *others][:top_k], found.known.conflicts)
+    return ComparedCards(found, known.documents, words, ranked, judge, constants)
 
 
 def _word_hits(index: Index, query: str) -> WordHits:
@@ -116,20 +151,14 @@ def _word_hits(index: Index, query: str) -> WordHits:
     return WordHits(hits, index.store.chunk_rows([chunk for chunk, _ in hits]))
 
 
-def _best(
-    index: Index,
-    judge: Callable[[AgreementEntry], AgreementStatus],
-    ranked: Iterable[tuple[CardRow, RecallMatch]],
-    top_k: int,
-    language: Language,
-) -> list[Hit]:
+def _best(index: Index, found: ComparedCards, top_k: int, language: Language) -> list[Hit]:
     """Return the best hits by limited score, judging as few agreements as possible."""
     hits: list[Hit] = []
     unconfirmed: set[int] = set()
-    for row, item in ranked:
+    for row, item in found.ranked:
         if item.score < MIN_SHOWN_SCORE or _is_full(hits, top_k, item.score):
             break
-        standing = judge(row.entry)
+        standing = found.judge(row.entry)
         if standing.validity in SERVED:
             hits.append(_hit(index, row, standing, item, language))
             unconfirmed |= set() if standing.confirmed else {id(hits[-1])}

@@ -110,6 +110,7 @@ class RecallMatch:
         margin: The lead over the best score of a different term and symbol, negative if that is
             higher; 1 for an exact term or alias that no other term shares.
         reasons: Short tags, strongest first.
+        measures: The evidence, in the order of `FEATURES`; empty without vectors.
     """
 
     card: int
@@ -117,6 +118,7 @@ class RecallMatch:
     score: float
     margin: float
     reasons: tuple[str, ...]
+    measures: tuple[float, ...] = ()
 
 
 def recall(
@@ -202,6 +204,7 @@ class _Judgement:
     score: float
     reasons: list[str]
     exact: bool = False
+    measures: tuple[float, ...] = ()
 
 
 def _by_words(tokens: Sequence[str], said: Wording) -> _Judgement:
@@ -231,7 +234,8 @@ def _add_meaning(
         reasons += [f"words {values['covered']:.2f}"] if values["covered"] else []
         reasons += ["short form"] if values["short"] else []
         reasons += ["another action"] if values["action"] else []
-        found[place] = _Judgement(float(cosine), float(score), reasons)
+        measures = tuple(values.values())
+        found[place] = _Judgement(float(cosine), float(score), reasons, measures=measures)
 
 
 def lower_limit(query: str, card: Card) -> tuple[float, str]:
@@ -312,7 +316,8 @@ def _ranked(found: Sequence[_Judgement], cards: Sequence[Card]) -> list[RecallMa
         )
         ahead = mine.score - (0.0 if rival is None else found[rival].score)
         margin = 1.0 if mine.exact and (rival is None or not found[rival].exact) else ahead
-        answers.append(RecallMatch(place, mine.cosine, mine.score, margin, tuple(mine.reasons)))
+        reasons = tuple(mine.reasons)
+        answers.append(RecallMatch(place, mine.cosine, mine.score, margin, reasons, mine.measures))
     return answers
 
 

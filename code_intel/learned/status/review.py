@@ -67,7 +67,7 @@ def agreement_entries(
     settings: Settings, forest: Index, cache: SnapshotCache
 ) -> Iterator[ReviewEntry]:
     """Return the agreements of a project as entries of a review."""
-    return map(_agreement_entry, standings(settings, forest, cache=cache))
+    return map(entry_of_agreement, standings(settings, forest, cache=cache))
 
 
 def note_entries(settings: Settings, forest: Index, cache: SnapshotCache) -> Iterator[ReviewEntry]:
@@ -77,7 +77,7 @@ def note_entries(settings: Settings, forest: Index, cache: SnapshotCache) -> Ite
     """
     found = cache.snapshot(settings)
     statuses = note_statuses(forest, found)
-    return (_note_entry(status) for status in statuses if status.note.status != "superseded")
+    return (entry_of_note(status) for status in statuses if status.note.status != "superseded")
 
 
 SOURCES: tuple[Callable[[Settings, Index, SnapshotCache], Iterable[ReviewEntry]], ...] = (
@@ -102,7 +102,8 @@ def reasons_of(entry: ReviewEntry) -> tuple[Reason, ...]:
     return tuple(reason for reason, holds in CONDITIONS.items() if holds(entry))
 
 
-def _agreement_entry(standing: AgreementStatus) -> ReviewEntry:
+def entry_of_agreement(standing: AgreementStatus) -> ReviewEntry:
+    """Return an agreement as an entry of a review."""
     path, agreement = standing.entry.path, standing.entry.agreement
     entry = ReviewEntry(
         kind="agreement",
@@ -123,7 +124,8 @@ def _agreement_entry(standing: AgreementStatus) -> ReviewEntry:
     )
 
 
-def _note_entry(status: NoteStatus) -> ReviewEntry:
+def entry_of_note(status: NoteStatus) -> ReviewEntry:
+    """Return a note as an entry of a review."""
     path, note = status.entry.path, status.note
     return ReviewEntry(
         kind=note.kind,

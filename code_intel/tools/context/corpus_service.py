@@ -99,10 +99,12 @@ class CorpusService:
         file_pattern: str = "",
         *,
         own: bool = False,
+        explain: bool = False,
     ) -> SearchAnswer:
         """Search the corpus; without a model, search by keyword only and add a note.
 
-        `own` adds the best page of a query plan to the hits of the forest.
+        `own` adds the best page of a query plan to the hits of the forest, and `explain` what each
+        row of the ranking gave to them.
 
         Raises:
             UsageError: The query is blank.
@@ -112,7 +114,8 @@ class CorpusService:
         check_query(query)
         directory = self._folder(directory)
         is_map = self.index.config.corpus == "map"
-        search = self._search_map if is_map else partial(self._search_forest, own=own)
+        in_forest = partial(self._search_forest, own=own, explain=explain)
+        search = self._search_map if is_map else in_forest
         try:
             hits, degraded = search(query, top_k, directory, file_pattern)
         finally:  # not earlier, because a scan would slow this search down
@@ -146,7 +149,14 @@ class CorpusService:
         return () if calibrated else (UNCALIBRATED,)
 
     def _search_forest(
-        self, query: str, top_k: int, directory: str, file_pattern: str, *, own: bool
+        self,
+        query: str,
+        top_k: int,
+        directory: str,
+        file_pattern: str,
+        *,
+        own: bool,
+        explain: bool,
     ) -> tuple[list[Hit], tuple[str, ...]]:
         """Return the hits, and notes on what could not be searched."""
         store = self.index.store
@@ -167,6 +177,7 @@ class CorpusService:
                 bases=bases(self.index.config),
                 own=own,
                 words=words,
+                explain=explain,
             )
         return hits, comparable.degraded
 

@@ -107,9 +107,38 @@ async def judge(
     return await run_in_thread(_judged, context, session, match, since)
 
 
+async def judge_each(
+    context: GatewayContext, session: Session, query: str, answer: SearchAnswer
+) -> list[JudgedAnswer]:
+    """Judge every hit for an agreement as if it were the best one, best first."""
+    match = await match_request(context, session, query, answer.hits)
+    return await run_in_thread(_judged_each, context, session, match)
+
+
+def _judged_each(
+    context: GatewayContext, session: Session, match: RequestMatch
+) -> list[JudgedAnswer]:
+    local = _local_hits(context, match, NOW)
+    return [_judged_hit(context, session, match, local, hit) for hit in local.hits if hit.agreement]
+
+
 def _judged(
     context: GatewayContext, session: Session | None, match: RequestMatch, since: float
 ) -> JudgedAnswer:
+    local = _local_hits(context, match, since)
+    best = next(hit for hit in local.hits if hit.agreement)
+    return _judged_hit(context, session, match, local, best)
+
+
+class _LocalHits(NamedTuple):
+    """Hits with the local status of their agreements, and these statuses; those shared, too."""
+
+    hits: tuple[Hit, ...]
+    standings: Mapping[Key, AgreementStatus]
+    shared: Mapping[Key, AgreementStatus]
+
+
+def _local_hits(context: GatewayContext, match: RequestMatch, since: float) -> _LocalHits:
     for hit in match.hits[:MAX_REFRESHED]:
         if hit.agreement:
             _refresh_index(context, hit.agreement)
@@ -118,19 +147,27 @@ def _judged(
     standings = dict(shared) | standings_of(
         context.settings, context.forest, keys, since=since, cache=context.map_cache
     )
-    local_hits = _confirmed_first(
-        [_with_local_status(hit, standings) for hit in match.hits], standings
-    )
-    best = next(hit for hit in local_hits if hit.agreement)
+    hits = [_with_local_status(hit, standings) for hit in match.hits]
+    return _LocalHits(_confirmed_first(hits, standings), standings, shared)
+
+
+def _judged_hit(
+    context: GatewayContext,
+    session: Session | None,
+    match: RequestMatch,
+    local: _LocalHits,
+    best: Hit,
+) -> JudgedAnswer:
+    hits, standings, shared = local
     agreement = best.agreement
-    assert agreement is not None  # noqa: S101 - the condition of the line above
+    assert agreement is not None  # noqa: S101 - the callers' condition
     found = standings.get(_key(agreement))
     definitions = _definitions(context, found.symbol if found else agreement.symbol)
     facts = MapFacts(
         score=best.score,
         status=found.validity if found else "unchecked",
         confirmed=found is not None and found.confirmed,
-        margin=_margin(best, local_hits, standings),
+        margin=_margin(best, hits, standings),
         needed_margin=_needed_margin(context),
         symbol_defined=bool(definitions),
         risk=session.risk if session else Risk.HIGH,
@@ -144,7 +181,7 @@ def _judged(
         and _is_only_remote(context, found, session),
     )
     files = _matching_files(context, found, definitions) if found else ()
-    served = tuple(hit for hit in local_hits if not hit.agreement or hit.agreement.status in SERVED)
+    served = tuple(hit for hit in hits if not hit.agreement or hit.agreement.status in SERVED)
     return JudgedAnswer(
         best, short_circuit.judge(facts), bool(definitions), files, served, match.features
     )

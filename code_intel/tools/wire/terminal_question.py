@@ -19,6 +19,8 @@ class TerminalQuestion(NamedTuple):
         per_file: Maximum number of places of one file.
         corpus: `map` or `forest`, or empty for the map first.
         own: Whether to add the best page of a query plan.
+        explain: Whether to say what each row of the ranking gave to each hit of the forest.
+        why_not: A file, to say where it lost instead of showing the hits; or empty.
     """
 
     query: str
@@ -26,6 +28,8 @@ class TerminalQuestion(NamedTuple):
     per_file: int = PLACES_PER_FILE
     corpus: str = ""
     own: bool = False
+    explain: bool = False
+    why_not: str = ""
 
 
 class TerminalRequest(NamedTuple):

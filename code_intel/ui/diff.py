@@ -1,0 +1,72 @@
+"""Compare texts line by line, for pages that show what has changed or will change."""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from code_intel.foundation.redaction import masked
+
+CONTEXT_LINES = 3
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+
+
+@dataclass(frozen=True)
+class DiffLine:
+    """A line of a comparison.
+
+    Attributes:
+        kind: Whether it is only in the new text, only in the old text, in both, or stands for lines
+            that are left out.
+        text: The line.
+        old: Its number in the old text; 0 if it is not there.
+        new: Its number in the new text; 0 if it is not there.
+    """
+
+    kind: Literal["added", "removed", "same", "gap"]
+    text: str = ""
+    old: int = 0
+    new: int = 0
+
+    @property
+    def sign(self) -> str:
+        """The sign before the line in a unified diff."""
+        return {"added": "+", "removed": "-"}.get(self.kind, "")
+
+
+def compare(before: str, after: str) -> list[DiffLine]:
+    """Return the lines that differ between two texts, with a few lines around; secrets are masked.
+
+    Args:
+        before: The old text; empty for a new file.
+        after: The new text; empty for a file that is removed.
+    """
+    old, new = (masked(text).removesuffix("\n").split("\n") for text in (before, after))
+    patch = difflib.unified_diff(
+        old if before else [], new if after else [], lineterm="", n=CONTEXT_LINES
+    )
+    return list(_lines(list(patch)[2:]))
+
+
+def lines_of_patch(patch: str) -> list[DiffLine]:
+    """Return the lines of a patch of one file in unified format; secrets are masked."""
+    return list(_lines(masked(patch).split("\n")))
+
+
+def _lines(patch: Sequence[str]) -> Iterator[DiffLine]:
+    old = new = 0
+    for line in patch:
+        if hunk := _HUNK.match(line):
+            if old:
+                yield DiffLine("gap")
+            old, new = int(hunk[1]), int(hunk[2])
+        elif line.startswith("+"):
+            yield DiffLine("added", line[1:], 0, new)
+            new += 1
+        elif line.startswith("-"):
+            yield DiffLine("removed", line[1:], old, 0)
+            old += 1
+        elif line.startswith(" "):
+            yield DiffLine("same", line[1:], old, new)
+            old, new = old + 1, new + 1

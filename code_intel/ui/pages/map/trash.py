@@ -1,0 +1,67 @@
+"""List the files in the trash, and show one of them."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from code_intel.chunking.agreement_body import encodable
+from code_intel.chunking.decode import decode
+from code_intel.foundation.redaction import masked
+from code_intel.learned.files import agreements, trash
+from code_intel.learned.files.trash import TrashEntry
+from code_intel.tools.context.gateway import run_in_thread
+from code_intel.tools.context.prints import split_lines
+from code_intel.ui.pages.code import Line, number_of
+from code_intel.ui.project import OpenProject, project_of
+from code_intel.ui.rendering import render
+
+PAGE_SIZE = 50
+
+
+async def show(request: Request) -> Response:
+    """Show the files in the trash, those deleted last first."""
+    page = number_of(request, "page") or 1
+    data = await run_in_thread(_read, project_of(request), page)
+    return render(request, "map/trash.html", data)
+
+
+async def show_file(request: Request) -> Response:
+    """Show the text of a file in the trash."""
+    name = request.query_params.get("name", "")
+    data = await run_in_thread(_read_file, project_of(request), name)
+    return render(request, "map/trashed.html", data)
+
+
+def _read(project: OpenProject, page: int) -> dict[str, Any]:
+    found = trash.contents(project.settings)[::-1]
+    pages = max(1, -(-len(found) // PAGE_SIZE))
+    page = min(page, pages)
+    rows = [_row(entry) for entry in found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]]
+    waiting = sum(project.map_entries().waiting.values())
+    return {"rows": rows, "total": len(found), "page": page, "pages": pages, "waiting": waiting}
+
+
+def _read_file(project: OpenProject, name: str) -> dict[str, Any]:
+    entry = trash.named(project.settings, name)
+    text = masked(decode(entry.read()) or "")
+    lines = [Line(number, line) for number, line in enumerate(split_lines(text), 1)]
+    return {"row": _row(entry), "lines": lines}
+
+
+def _row(entry: TrashEntry) -> dict[str, Any]:
+    """Return what the pages say of a file in the trash."""
+    found = agreements.load(entry.path)
+    agreement, note = found.agreement, found.note
+    return {
+        "name": encodable(entry.name),
+        "at": entry.at,
+        "origin": encodable(entry.origin),
+        "kind": "agreement" if agreement else note.kind if note else "",
+        "title": agreement.nl_term if agreement else note.title if note else "",
+        "symbol": agreement.symbol if agreement else "",
+    }
+
+
+ROUTES = (Route("/map/trash", show), Route("/map/trash/file", show_file))
