@@ -96,6 +96,11 @@ class PlanPage:
     saved: str
 
     @property
+    def notes(self) -> Sequence[str]:
+        """What was missing in searches, each once."""
+        return list(dict.fromkeys(note for each in self.plan.iterations for note in each.degraded))
+
+    @property
     def changed(self) -> int:
         """How many final results have changed since."""
         return sum(
