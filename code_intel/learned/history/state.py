@@ -35,6 +35,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 _EXPERIENCES = (
     "SELECT nl_term, symbol, kind, wording, session_id, detail, at FROM experience ORDER BY seq"
 )
+_KINDS = "SELECT kind FROM experience WHERE nl_term = ? AND symbol = ? ORDER BY seq"
 _OUTCOME_EVENTS = """
 DELETE FROM experience WHERE session_id = ?
 AND (kind IN ('accepted', 'confirmed', 'failed') OR (kind = 'rejected' AND detail = ?))
@@ -148,6 +149,10 @@ class State:
     def experiences(self) -> list[AgreementExperience]:
         """Return all events, in order."""
         return self._experiences(_EXPERIENCES)
+
+    def kinds_of(self, key: Key) -> list[str]:
+        """Return the kinds of the events of an agreement, in order."""
+        return [row[0] for row in self._rows(_KINDS, key)]
 
     def copy(self, old: Key, new: Key) -> None:
         """Copy the history of the agreement `old` to `new`."""
