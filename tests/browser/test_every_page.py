@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 
-from browser.pages import PAGES
+from browser.pages import PAGES, places
 from browser.visits import LOOKS, WITHOUT_SCRIPTS, Look, Visitor, Watch, axe
 
 MISSING = "missing page"
@@ -18,7 +18,7 @@ def _missing(watch: Watch) -> None:
 
 
 def opened(visitor: Visitor, name: str, look: Look) -> Page:
-    return visitor.open(PAGES[name], look)
+    return visitor.open(PAGES[name].format(**places(visitor.served.root)), look)
 
 
 @every_look
