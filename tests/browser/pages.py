@@ -23,6 +23,7 @@ PAGES = {
     "session": "/sessions/{session}",
     "last session": "/sessions/{last_session}",
     "code": "/code?file=src/auth/service.py&start=25&end=33",
+    "ask": "/ask?q=shipping+fee&why_not=src/cart/cart.py",
     "missing page": "/nowhere",
 }
 """The path of each page by name; braces stand for what the project has (`places`)."""
@@ -35,6 +36,7 @@ HOSTILE_PAGES = {
     "sessions": "/sessions",
     "session": "/sessions/{last_session}",
     "code": "/code?file={hostile_file}",
+    "ask": "/ask?q=hostile+script&why_not=%3Cimg x-hacked src=x onerror=alert(2)%3E",
     "missing file": "/code?file=%3Cimg x-hacked src=x onerror=alert(2)%3E",
 }
 """Pages of a project with hostile texts that show some."""
