@@ -47,6 +47,8 @@ class OpenProject:
     def __post_init__(self) -> None:
         """Create the services; nothing is opened yet."""
         map_service, forest_service = self.services = open_project(self.settings, readonly=True)
+        for service in self.services:
+            service.index.disk_check.in_background = True
         self.context = GatewayContext(
             settings=self.settings,
             upstream=in_process(map_service, forest_service),
