@@ -1,44 +1,54 @@
 """Fill in the forms of a page as a browser without JavaScript does."""
 
-import html
-import re
+from html.parser import HTMLParser
 from urllib.parse import urlencode
 
 from httpx2 import Response
 
 from page_client import PageClient, text_of
 
-_FORM = re.compile(r"<form\b([^>]*)>(.*?)</form>", re.DOTALL)
-_FIELD = re.compile(r"<input\b([^>]*)>|<textarea\b([^>]*)>\n?(.*?)</textarea>", re.DOTALL)
-_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
+
+class _Forms(HTMLParser):
+    """Collects the forms of a page: action, method, and fields with their values."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.forms: list[tuple[str, str, dict[str, str]]] = []
+        self._area = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # type: ignore[explicit-override]
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.forms.append((given.get("action", ""), given.get("method", "get"), {}))
+        elif tag in {"input", "textarea"} and self.forms and "name" in given:
+            self.forms[-1][2][given["name"]] = given.get("value", "")
+            self._area = given["name"] if tag == "textarea" else ""
+
+    def handle_data(self, data: str) -> None:  # type: ignore[explicit-override]
+        if self._area:
+            # A parser of HTML drops the first line end of a text area.
+            self.forms[-1][2][self._area] += data.removeprefix("\n")
+
+    def handle_endtag(self, tag: str) -> None:  # type: ignore[explicit-override]
+        if tag == "textarea":
+            self._area = ""
 
 
-def _attributes(text: str) -> dict[str, str]:
-    return {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(text)}
-
-
-def forms_of(page: str, action: str, method: str = "post") -> list[dict[str, str]]:
+def forms_of(html: str, action: str, method: str = "post") -> list[dict[str, str]]:
     """Return the fields of the forms of a page that lead to an address by a method."""
-    found = []
-    for head, body in _FORM.findall(page):
-        given = _attributes(head)
-        if (given.get("action"), given.get("method", "get")) == (action, method):
-            fields = {}
-            for one_line, area, text in _FIELD.findall(body):
-                field = _attributes(one_line or area)
-                if "name" in field:
-                    fields[field["name"]] = html.unescape(text) if area else field.get("value", "")
-            found.append(fields)
-    return found
+    found = _Forms()
+    found.feed(html)
+    return [fields for *each, fields in found.forms if each == [action, method]]
 
 
 def submit(
-    client: PageClient, page: str, action: str, status: int = 200, at: int = 0, **changed: str
+    page: PageClient, html: str, action: str, status: int = 200, at: int = 0, **changed: str
 ) -> str:
     """Send one of the forms of a page, with some fields changed; return the page that follows."""
-    answer: Response = client.client.post(
+    fields = forms_of(html, action)[at] | changed
+    answer: Response = page.client.post(
         action,
-        content=urlencode(forms_of(page, action)[at] | changed),
+        content=urlencode(fields),
         headers={"content-type": "application/x-www-form-urlencoded"},
         follow_redirects=True,
     )

@@ -9,7 +9,7 @@ from code_intel.config import Settings
 from code_intel.errors import RegistryError
 from code_intel.registry import execution, place
 from code_intel.registry.loading import Registries
-from code_intel.registry.records import DEFAULT_AGENT
+from code_intel.registry.records import DEFAULT_AGENT, Command, ExecutionResult
 from code_intel.tools.commands.command_describe import describe
 from code_intel.tools.commands.command_execute import chosen, data_of
 from code_intel.tools.commands.command_list import has_name
@@ -96,14 +96,28 @@ async def plan_command(
         NotFoundError: There is no such command.
         UsageError: An option is wrong; the error names it.
     """
+    command, plan = await planned_command(context, names, options, agent)
+    data: dict[str, Any] = {**command.key._asdict(), "runner": plan.runner, "dry_run": True}
+    data |= {"argv": list(plan.argv)} if plan.argv else {"file": plan.file}
+    return Answer(data, shlex.join(plan.argv) or plan.file)
+
+
+async def planned_command(
+    context: CommandContext,
+    names: Sequence[str],
+    options: Mapping[str, str],
+    agent: str = DEFAULT_AGENT,
+) -> tuple[Command, ExecutionResult]:
+    """Return a command, and its rendered prompt or the program that would run; start nothing.
+
+    For the arguments and errors, see `plan_command`.
+    """
     c1, c2, c3 = names
     loaded, command = await chosen(context, agent, c1, c2, c3)
     plan = await run_in_thread(
         execution.planned, context.settings, loaded.registry.path, command, options
     )
-    data: dict[str, Any] = {**command.key._asdict(), "runner": plan.runner, "dry_run": True}
-    data |= {"argv": list(plan.argv)} if plan.argv else {"file": plan.file}
-    return Answer(data, shlex.join(plan.argv) or plan.file)
+    return command, plan
 
 
 async def execute_command(
@@ -121,7 +135,9 @@ async def execute_command(
     """
     c1, c2, c3 = names
     loaded, command = await chosen(context, agent, c1, c2, c3)
-    result = await execution.execute(context.settings, loaded.registry.path, command, options)
+    result = await execution.execute(
+        context.settings, loaded.registry.path, command, options, turns=context.turns
+    )
     return Answer(data_of(command, result), result.prompt.removesuffix("\n"))
 
 

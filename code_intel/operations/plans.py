@@ -3,9 +3,11 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from code_intel.chunking import decode
 from code_intel.chunking.knowledge_page import PageFrontMatter
 from code_intel.config import Settings
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
@@ -13,14 +15,20 @@ from code_intel.index.facade import Index
 from code_intel.index.safe_files import read_document
 from code_intel.index.sync import sync_document
 from code_intel.operations.id_prefix import IdKind, resolve_prefix
+from code_intel.operations.standing import standing_of_quote
 from code_intel.planning import keeping, knowledge, outcome, place
 from code_intel.planning.catalog import Catalog, KeptFile, Listing
 from code_intel.planning.keeping import PLANS
 from code_intel.planning.knowledge import PAGES
-from code_intel.planning.records import QueryPlan
+from code_intel.planning.records import MAP_SOURCE, QueryPlan
+from code_intel.tools.context.prints import split_lines
 
 PLAN_FILE_KINDS: Mapping[str, Catalog[Any]] = {"plans": PLANS, "knowledge": PAGES}
 PLAN = IdKind("plan", "See `code-intel plans list`.", "`code-intel plan GOAL` creates one.")
+
+
+MAX_COMPARED = 8192
+"""Results of plans of which a process remembers whether their file has changed."""
 
 
 class Removal(NamedTuple):
@@ -93,12 +101,46 @@ def plan_data(settings: Settings, plan: QueryPlan) -> dict[str, Any]:
     return data
 
 
-def knowledge_pages(settings: Settings) -> list[KnowledgePage]:
-    """Return the knowledge pages, the last used first, and which of their files have changed."""
+def changed_documents(settings: Settings, plan: QueryPlan) -> tuple[str, ...]:
+    """Return the documents of the final results whose text has changed since, or that are gone.
+
+    Documents of another index, or outside the project, are not judged.
+    """
+    if not is_of_project(plan):
+        return ()
+    folder = settings.forest.folder
+    return tuple(
+        each.document
+        for each in plan.final
+        if each.text.strip()
+        and not Path(each.document).is_absolute()
+        and not _stands(folder, each.document, _state_of(folder / each.document), each.text)
+    )
+
+
+def is_of_project(plan: QueryPlan) -> bool:
+    """Return whether a plan searched the forest or the map, not another index."""
+    return plan.source == MAP_SOURCE or plan.source.startswith("forest,")
+
+
+def knowledge_names(settings: Settings) -> tuple[list[str], dict[str, str]]:
+    """Return the names of knowledge pages, the last used first; and why others are unreadable."""
+    found = PAGES.listing(place.root_of(settings))
+    rows = found.rows
+    return sorted(rows, key=lambda name: (rows[name].used_ns, name), reverse=True), found.damaged
+
+
+def knowledge_pages(settings: Settings, names: Sequence[str] | None = None) -> list[KnowledgePage]:
+    """Return knowledge pages, and which of their files have changed.
+
+    Args:
+        settings: The project.
+        names: The names of the pages; by default all, the last used first.
+    """
     root = place.root_of(settings)
     rows = PAGES.listing(root).rows
-    names = sorted(rows, key=lambda name: (rows[name].used_ns, name), reverse=True)
-    return [_page(settings, root, name, rows[name]) for name in names]
+    wanted = knowledge_names(settings)[0] if names is None else names
+    return [_page(settings, root, name, rows[name]) for name in wanted if name in rows]
 
 
 def knowledge_text(settings: Settings, name: str) -> str:
@@ -151,9 +193,30 @@ def _page(
     changed = tuple(
         path
         for path, before in kept.content.files
-        if not Path(path).is_absolute() and knowledge.digest_of(settings.root, path) != before
+        if not Path(path).is_absolute()
+        and knowledge.digest_of(settings.forest.folder, path) != before
     )
     return KnowledgePage(name, PAGES.path(root, name), kept.content, kept.used, kept.bytes, changed)
+
+
+@lru_cache(maxsize=MAX_COMPARED)
+def _stands(folder: Path, document: str, state: tuple[int, ...], text: str) -> bool:
+    """Return whether a document in this state still has a text."""
+    del state
+    try:
+        now = decode(read_document(folder, document))
+    except (OSError, ValueError):
+        return False
+    return now is not None and standing_of_quote(text, split_lines(now)).state != "changed"
+
+
+def _state_of(path: Path) -> tuple[int, ...]:
+    """Return numbers that change when a file changes; () if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _remove_files(root: Path, removals: Sequence[Removal]) -> list[Removal]:

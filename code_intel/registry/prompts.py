@@ -78,16 +78,21 @@ def render(folder: Path, command: Command, asked: OptionRequest, root: Path) -> 
         values["input_text"] = _text_of(root, asked.file, notes)
         unused = [name for name in unused if name != "input_text_file"]
     prompt, whole = bounded(fill(body, marks, values))
+    missing = [name for name in names if name not in values]
     notes += [
         f"{{{name}}} was not replaced: pass the option {GIVEN_BY.get(name, name)}."
-        for name in names
-        if name not in values
+        for name in missing
     ]
     notes += [f"The prompt does not use {GIVEN_BY.get(name, name)}." for name in unused]
     if not whole:
         notes.append(f"It is longer than {MAX_PROMPT_BYTES >> 10} KiB. Its end is missing.")
     return ExecutionResult(
-        prompt, PROMPTS, not whole, tuple(notes[:MAX_PROMPT_NOTES]), f"{shown}/{place}"
+        prompt,
+        PROMPTS,
+        not whole,
+        tuple(notes[:MAX_PROMPT_NOTES]),
+        f"{shown}/{place}",
+        missing=tuple(dict.fromkeys(GIVEN_BY.get(name, name) for name in missing)),
     )
 
 

@@ -125,6 +125,7 @@ class ExecutionResult:
         notes: Remarks, one sentence each.
         file: The prompt file, if no program runs.
         argv: The command line, if the program has not been run.
+        missing: The options of placeholders that have no value, such as `uv-audience`.
     """
 
     prompt: str
@@ -133,3 +134,4 @@ class ExecutionResult:
     notes: tuple[str, ...] = ()
     file: str = ""
     argv: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from starlette.requests import Request
 
 from code_intel.config import Settings
 from code_intel.index.facade import Index
+from code_intel.operations.map.session_costs import SessionFigureCache, SessionFigures
 from code_intel.tools.context.commands import CommandContext, open_commands
 from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
 from code_intel.tools.context.gateway import GatewayContext
@@ -38,6 +39,7 @@ class OpenProject:
     updater: Updater = field(init=False)
     writes: Writes = field(default_factory=Writes)
     _entries: MapEntryCache = field(default_factory=MapEntryCache)
+    _figures: SessionFigureCache = field(default_factory=SessionFigureCache)
     _writing: GatewayContext | None = None
     _commands: CommandContext | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -60,6 +62,10 @@ class OpenProject:
     def map_entries(self) -> MapEntries:
         """Return the entries of the map with their status; this blocks."""
         return self._entries.entries(self.context)
+
+    def session_figures(self) -> list[SessionFigures]:
+        """Return what the newest sessions cost, and what the map answered in them; this blocks."""
+        return self._figures.figures(self.settings)
 
     def writing(self) -> GatewayContext:
         """Return a context whose indexes may be changed; it shares the model of the other one."""

@@ -45,9 +45,17 @@ def render(root: Path, command: Command, asked: OptionRequest) -> ExecutionResul
     head = SKILL_HEAD.format(folder) if source.files == SKILLS else ""
     end = APPENDED.format(" ".join(unused)) if unused else ""
     text, is_complete = bounded((head, *fill(prompt.body, marks, values), end))
-    missing = (f"{name} has no value: pass uv-{name}." for name in names if name not in values)
-    notes = (*_left(marks), *missing)
-    return ExecutionResult(text, PROMPTS, not is_complete, notes[:MAX_PROMPT_NOTES], command.file)
+    missing = tuple(f"uv-{name}" for name in names if name not in values)
+    said = (f"{name.removeprefix('uv-')} has no value: pass {name}." for name in missing)
+    notes = (*_left(marks), *said)
+    return ExecutionResult(
+        text,
+        PROMPTS,
+        not is_complete,
+        notes[:MAX_PROMPT_NOTES],
+        command.file,
+        missing=missing,
+    )
 
 
 def _left(found: Sequence[re.Match[str]]) -> Iterator[str]:

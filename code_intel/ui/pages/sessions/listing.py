@@ -1,6 +1,5 @@
 """List the sessions, the most recently used first: filtered, and in pages."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -16,6 +15,7 @@ from code_intel.session.wording import fold
 from code_intel.tools.context.gateway import run_in_thread, sessions_of
 from code_intel.ui.language import N_
 from code_intel.ui.pages.code import number_of
+from code_intel.ui.pages.paging import ListPage, page_of, place_of_page
 from code_intel.ui.project import project_of
 from code_intel.ui.rendering import render, url
 
@@ -49,33 +49,6 @@ class Wanted:
         return url("/sessions", **(vars(self) | changed))
 
 
-@dataclass(frozen=True)
-class Listed:
-    """A page of the list.
-
-    Attributes:
-        rows: The sessions of this page.
-        page: The number of the page, from 1.
-        pages: The number of pages.
-        total: How many sessions match.
-    """
-
-    rows: Sequence[ListedSession]
-    page: int
-    pages: int
-    total: int
-
-    @property
-    def first(self) -> int:
-        """The number of the first session of the page."""
-        return (self.page - 1) * PAGE_SIZE + 1
-
-    @property
-    def last(self) -> int:
-        """The number of the last session of the page."""
-        return self.first + len(self.rows) - 1
-
-
 async def show(request: Request) -> Response:
     """Show the list."""
     given = request.query_params
@@ -86,7 +59,7 @@ async def show(request: Request) -> Response:
     return render(request, "sessions/list.html", data)
 
 
-def list_page(settings: Settings, wanted: Wanted, page: int) -> Listed:
+def list_page(settings: Settings, wanted: Wanted, page: int) -> ListPage[ListedSession]:
     """Return a page of the sessions that match; the last one if there are fewer. This blocks.
 
     Without a filter, only the journals of the page are read.
@@ -97,20 +70,10 @@ def list_page(settings: Settings, wanted: Wanted, page: int) -> Listed:
     _check(wanted)
     if wanted.is_all:
         total = len(journal_files(sessions_of(settings)))
-        page, pages = _pages(page, total)
-        return Listed(
-            listed_sessions(settings, PAGE_SIZE, (page - 1) * PAGE_SIZE), page, pages, total
-        )
+        page, pages, start = place_of_page(page, total, PAGE_SIZE)
+        return ListPage(listed_sessions(settings, PAGE_SIZE, start), page, pages, start, total)
     matching = [row for row in listed_sessions(settings) if _matches(wanted, row)]
-    page, pages = _pages(page, len(matching))
-    start = (page - 1) * PAGE_SIZE
-    return Listed(matching[start : start + PAGE_SIZE], page, pages, len(matching))
-
-
-def _pages(page: int, total: int) -> tuple[int, int]:
-    """Return the number of the page to show, and how many there are."""
-    pages = max(1, -(-total // PAGE_SIZE))
-    return min(page, pages), pages
+    return page_of(matching, page, PAGE_SIZE)
 
 
 def _matches(wanted: Wanted, row: ListedSession) -> bool:

@@ -17,13 +17,14 @@ from code_intel.chunking import decode
 from code_intel.errors import NotFoundError
 from code_intel.foundation import git
 from code_intel.index.corpus import MAX_FILE_BYTES, SECRET_REASON, refusal
+from code_intel.operations.standing import Standing, standing_of_prints
 from code_intel.session import journal
 from code_intel.session.state import Print, SessionCall
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import current_text, place_of, split_lines
 from code_intel.ui.language import N_
 from code_intel.ui.pages.code import Line, number_of
-from code_intel.ui.pages.sessions.timeline import SeenLines, seen_lines, timeline
+from code_intel.ui.pages.sessions.timeline import seen_lines, timeline
 from code_intel.ui.project import project_of
 from code_intel.ui.rendering import render
 
@@ -34,21 +35,6 @@ NOW = "now"
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 SHORT = 10
 """Digits of a commit that are shown."""
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where printed lines stand in the file on disk.
-
-    Attributes:
-        state: `unchanged`, `moved`, or `changed` if some of them stand nowhere.
-        first: The first line now; that of then if the lines have changed.
-        last: The last line now.
-    """
-
-    state: str
-    first: int
-    last: int
 
 
 @dataclass(frozen=True)
@@ -72,48 +58,6 @@ class SeenText:
     standing: Standing
     call: SessionCall
     at: str
-
-
-class CurrentFiles:
-    """The files on disk, each read once."""
-
-    def __init__(self, context: GatewayContext) -> None:
-        self._context = context
-        self._texts: dict[str, list[str]] = {}
-
-    def text(self, file: str) -> Sequence[str]:
-        """Return the lines of a file; none if it is not shown."""
-        if file not in self._texts:
-            self._texts[file] = current_text(self._context, file)
-        return self._texts[file]
-
-    def standing(self, seen: SeenLines) -> Standing:
-        """Return where printed lines stand now."""
-        return standing_of(seen, self.text(seen.file))
-
-    def quoted(self, file: str, quote: str) -> Standing:
-        """Return where a quote of a file stands now; its indentation does not count."""
-        wanted = [line.strip() for line in split_lines(quote) if line.strip()]
-        lines = [(number, line.strip()) for number, line in enumerate(self.text(file), 1)]
-        lines = [each for each in lines if each[1]]
-        for start in range(len(lines) - len(wanted) + 1):
-            window = lines[start : start + len(wanted)]
-            if wanted and [line for _, line in window] == wanted:
-                return Standing("unchanged", window[0][0], window[-1][0])
-        return Standing("changed", 0, 0)
-
-
-def standing_of(seen: SeenLines, lines: Sequence[str]) -> Standing:
-    """Return where printed lines stand in a text."""
-    places = [place_of(each, lines) for each in seen.prints]
-    if not all(places):
-        return Standing("changed", seen.first, seen.last)
-    moves = {place.start - each.first for place, each in zip(places, seen.prints, strict=True)}
-    # Blocks that have moved by different distances have other lines between them now.
-    state = "changed" if len(moves) > 1 else "moved" if moves != {0} else "unchanged"
-    return Standing(
-        state, min(place.start for place in places), max(place.stop - 1 for place in places)
-    )
 
 
 async def show(request: Request) -> Response:
@@ -156,7 +100,7 @@ def seen_text(context: GatewayContext, name: str, seq: int, file: str) -> SeenTe
         tuple(Line(number, texts[number]) for number in sorted(texts)),
         tuple((run.first, run.last) for run in seen_lines(left)),
         tuple(commits),
-        _worst([standing_of(run, current) for run in seen_lines(prints)]),
+        _worst([standing_of_prints(run.prints, current) for run in seen_lines(prints)]),
         call,
         next(record.at for record in records if record.seq == seq),
     )

@@ -1,6 +1,6 @@
 """Show the story of a session as a time line."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,13 +19,15 @@ from code_intel.operations.sessions import (
     state_of,
     write_permission,
 )
+from code_intel.operations.standing import Standing
 from code_intel.session import journal
 from code_intel.session.heads import SESSION_NAME_PATTERN
 from code_intel.session.story import duration
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.ui.current_files import CurrentFiles
 from code_intel.ui.language import N_
 from code_intel.ui.pages.code import number_of
-from code_intel.ui.pages.sessions.seen import CurrentFiles, Standing
+from code_intel.ui.pages.paging import ListPage, page_of
 from code_intel.ui.pages.sessions.timeline import (
     Item,
     SeenLines,
@@ -50,8 +52,6 @@ class SessionPage:
         state: `open`, `ended`, `expired` or `broken`.
         timeline: The whole time line.
         steps: The steps of this page.
-        page: The number of the page, from 1.
-        pages: How many there are.
         standings: Where the printed lines of this page stand now.
         quotes: Where its quotes stand now, by file and quote.
         entries: The files of the agreements that it names, by term and symbol.
@@ -64,9 +64,7 @@ class SessionPage:
     name: str
     state: str
     timeline: Timeline
-    steps: Sequence[TimelineStep]
-    page: int
-    pages: int
+    steps: ListPage[TimelineStep]
     standings: Mapping[SeenLines, Standing]
     quotes: Mapping[Pair, Standing]
     entries: Mapping[Pair, str]
@@ -84,15 +82,8 @@ async def show(request: Request) -> Response:
     """Show a session."""
     name, page = request.path_params["name"], number_of(request, "page") or 1
     found = await run_in_thread(read_page, project_of(request).context, name, page)
-    return render(
-        request,
-        "sessions/show.html",
-        {
-            "found": found,
-            "session": found.timeline.session,
-            "offset": (found.page - 1) * STEPS_PER_PAGE,
-        },
-    )
+    data = {"found": found, "session": found.timeline.session}
+    return render(request, "sessions/show.html", data)
 
 
 def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
@@ -112,26 +103,22 @@ def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
     broken = found.broken or intact.problem
     found = with_decisions(found, map(_decision, session_decisions(context.settings, name)))
     found = Timeline(found.steps, found.session, broken)
-    pages = max(1, -(-len(found.steps) // STEPS_PER_PAGE))
-    page = min(page, pages)
-    steps = found.steps[(page - 1) * STEPS_PER_PAGE : page * STEPS_PER_PAGE]
+    steps = page_of(found.steps, page, STEPS_PER_PAGE)
     state = state_of(found.session, broken, hours)
     draft, files = read_draft(context.settings, name), CurrentFiles(context)
-    items = [item for step in steps for item in step.items]
+    items = [item for step in steps.rows for item in step.items]
     return SessionPage(
         name,
         state,
         found,
         steps,
-        page,
-        pages,
-        {seen: files.standing(seen) for item in items for seen in item.seen},
+        {seen: files.standing(seen.file, seen.prints) for item in items for seen in item.seen},
         {
             (item.files[0], item.quote): files.quoted(item.files[0], item.quote)
             for item in items
             if item.quote and item.files
         },
-        _entries(context, _pairs(steps, draft)),
+        _entries(context, _pairs(steps.rows, draft)),
         draft,
         intact.ahead,
         _duration(found),
