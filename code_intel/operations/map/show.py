@@ -103,11 +103,11 @@ def _history(context: GatewayContext, found: AgreementStatus) -> dict[str, Any]:
     with open_state(context.settings.state, create=False) as state:
         used = state.last_uses().get(found.entry.key) if found.entry.key else None
         seen = state.alias_sessions().get(found.entry.key, {}) if found.entry.key else {}
-        events = state.kinds_of(found.entry.key) if found.entry.key else []
+        events = state.experiences_of(found.entry.key) if found.entry.key else []
     return {
         "last_use": used.isoformat() if used else None,
         "alias_sessions": dict(seen),
-        "history": dict(Counter(events)),
+        "history": dict(Counter(each.kind for each in events)),
     }
 
 
