@@ -8,6 +8,7 @@
     │   ├── PhaseError         the phase forbids the tool; lists those allowed
     │   └── RequirementError   something is missing before the next phase
     ├── BusyError              another process holds a lock; trying again helps
+    ├── ConflictError          a file has changed since it was shown; nothing was written
     ├── StorageError           a file or database cannot be read or written
     ├── UpstreamError          the map or the forest did not answer
     ├── RegistryError          a command registry is unusable; names file and entry
@@ -105,6 +106,13 @@ class BusyError(CodeIntelError):
 
     code = "busy"
     remedy = "Try again in a few seconds."
+
+
+class ConflictError(CodeIntelError):
+    """A file has changed since it was shown; nothing was written."""
+
+    code = "conflict"
+    remedy = "Look at the current content, then decide again."
 
 
 class StorageError(CodeIntelError):

@@ -44,17 +44,26 @@ class AgreementProblem(CodeIntelError):  # noqa: N818 - mostly listed, not raise
         kind: The kind of problem.
         reason: The problem as a sentence.
         line: The line of the problem, counted from 1; 0 if unknown.
+        field: The key of the front matter that is wrong; empty if it is another part.
     """
 
     code = "agreement_unreadable"
     remedy = "Correct the file by hand, or learn the agreement again."
 
-    def __init__(self, kind: Literal["invalid", "conflict"], reason: str, *, line: int = 0) -> None:
+    def __init__(
+        self,
+        kind: Literal["invalid", "conflict"],
+        reason: str,
+        *,
+        line: int = 0,
+        field: str = "",
+    ) -> None:
         reason = without_hidden(reason)
         super().__init__(reason, code=f"agreement_{kind}")
         self.kind: Literal["invalid", "conflict"] = kind
         self.reason = reason
         self.line = line
+        self.field = field
 
 
 def canonical(agreement: Agreement) -> Agreement:
@@ -127,7 +136,9 @@ def read(text: str) -> Agreement:
         parts = front_matter.parse("\n".join(lines), values_of.load)
         found = canonical(_from_values(*parts)) if parts else None
     except ValueError as error:
-        raise AgreementProblem("invalid", str(error), line=_line_of(error, raw)) from None
+        key = error.key if isinstance(error, front_matter.FrontMatterFault) else ""
+        line = _line_of(error, raw)
+        raise AgreementProblem("invalid", str(error), line=line, field=key) from None
     if found is None:
         raise AgreementProblem("invalid", NO_BLOCK)
     return found

@@ -75,6 +75,7 @@ def learn(
     revise: Revise = unrevised,
     now: datetime | None = None,
     cache: SnapshotCache | None = None,
+    dry: bool = False,
 ) -> LearningResult:
     """Write an agreement and its pair; update an existing agreement in place.
 
@@ -89,6 +90,7 @@ def learn(
         revise: Checks each sentence of older evidence against the code after the session's edit.
         now: The current time, used as `learned_at` if that is empty.
         cache: A cache of the agreements, for servers.
+        dry: Whether to return the result without writing anything.
 
     Raises:
         UsageError: The term, the symbol or the evidence is missing or too long, or contains
@@ -98,7 +100,7 @@ def learn(
     """
     now = now or datetime.now(UTC)
     agreement = checked(agreement, now)
-    with changing(settings, now, cache) as change:
+    with changing(settings, now, cache, dry=dry) as change:
         known = change.known()
         key = agreements.key_of(agreement)
         entry = known.by_key.get(key)
@@ -182,6 +184,8 @@ def confirm(
     symbol_body: str = "",
     place: FileReference | None = None,
     now: datetime | None = None,
+    cache: SnapshotCache | None = None,
+    dry: bool = False,
 ) -> LearningResult:
     """Confirm an agreement for the symbol's current code, and end the objections to it.
 
@@ -192,12 +196,14 @@ def confirm(
         symbol_body: The `Symbol.body` of the definition, if no other symbol has the same.
         place: The definition that is meant; its file becomes the agreement's first one.
         now: The current time.
+        cache: A cache of the agreements, for servers.
+        dry: Whether to return the result without writing anything.
 
     Raises:
         NotFoundError: There is no such agreement.
     """
     now = now or datetime.now(UTC)
-    with changing(settings, now) as change:
+    with changing(settings, now, cache, dry=dry) as change:
         known = change.known()
         _, old = agreements.existing(known, key)
         new = replace(old, confirmed=True)
@@ -304,9 +310,9 @@ def _store_earned(
         new = canonical(replace(new, aliases=aliases))
         replaced = merge_agreements.claims_more(old, new)
         if replaced:
-            trash.copy(change.settings, entry.path, now=change.now)
+            trash.copy(change.settings, entry.path, now=change.now, files=change.files)
         for twin in entry.other_paths:  # would otherwise be merged with the confirmed agreement
-            trash.move(change.settings, twin, now=change.now)
+            change.to_trash(twin)
     written = change.write(new, confirmed=True)
     return _learned(written, created=old is None, replaced=replaced)
 

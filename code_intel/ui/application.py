@@ -24,7 +24,7 @@ from code_intel.errors import (
 from code_intel.servers.http.guard import Policy, RequestGuard
 from code_intel.ui.access import OPEN_PATH, STATIC_PATH, Access, AccessGuard
 from code_intel.ui.language import LANGUAGE_COOKIE, LANGUAGES, N_
-from code_intel.ui.pages import code, commands, overview, plans, sessions
+from code_intel.ui.pages import ask, code, commands, overview, plans, quality, sessions
 from code_intel.ui.pages import map as map_pages
 from code_intel.ui.project import OpenProject
 from code_intel.ui.rendering import render, render_bare
@@ -49,9 +49,11 @@ def build_app(project: OpenProject, access: Access, policy: Policy) -> ASGIApp:
         *overview.ROUTES,
         *code.ROUTES,
         *map_pages.ROUTES,
+        *ask.ROUTES,
         *sessions.ROUTES,
         *plans.ROUTES,
         *commands.ROUTES,
+        *quality.ROUTES,
         Route(OPEN_PATH, open_link),
         Route("/language", choose_language),
         Mount(STATIC_PATH, static),

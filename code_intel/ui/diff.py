@@ -9,6 +9,7 @@ from typing import Literal
 from code_intel.foundation.redaction import masked
 
 CONTEXT_LINES = 3
+Kind = Literal["added", "removed", "same", "gap"]
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
@@ -24,7 +25,7 @@ class DiffLine:
         new: Its number in the new text; 0 if it is not there.
     """
 
-    kind: Literal["added", "removed", "same", "gap"]
+    kind: Kind
     text: str = ""
     old: int = 0
     new: int = 0
@@ -70,3 +71,20 @@ def _lines(patch: Sequence[str]) -> Iterator[DiffLine]:
         elif line.startswith(" "):
             yield DiffLine("same", line[1:], old, new)
             old, new = old + 1, new + 1
+
+
+def side_by_side(left: str, right: str) -> tuple[list[DiffLine], list[DiffLine]]:
+    """Return all lines of two texts; those that the other text does not have are marked."""
+    old, new = (masked(text).removesuffix("\n").split("\n") for text in (left, right))
+    removed: list[DiffLine] = []
+    added: list[DiffLine] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for kind, first, last, start, end in matcher.get_opcodes():
+        same = kind == "equal"
+        removed += [
+            DiffLine("same" if same else "removed", old[at], at + 1) for at in range(first, last)
+        ]
+        added += [
+            DiffLine("same" if same else "added", new[at], at + 1) for at in range(start, end)
+        ]
+    return removed, added

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.chunking.agreement_body import encodable
+from code_intel.errors import NotFoundError
 from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.notes.note_status import NoteStatus, note_statuses
 from code_intel.learned.recall.candidates import document_of
@@ -104,6 +105,21 @@ class MapEntries:
     rows: tuple[MapEntry, ...] = ()
     by_file: Mapping[str, MapEntry] = field(default_factory=dict)
     waiting: Mapping[Reason, int] = field(default_factory=dict)
+
+    def named(self, file: str) -> MapEntry:
+        """Return the entry with a file name, as `MapEntry.file`.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        found = self.by_file.get(file)
+        if found is None:
+            raise NotFoundError(
+                "The map has no file of this name.",
+                hint="It may have been renamed or deleted. Look for it in the list or the trash.",
+                details={"field": "file"},
+            )
+        return found
 
 
 class MapEntryCache:

@@ -7,12 +7,14 @@ from starlette.requests import Request
 
 from code_intel.config import Settings
 from code_intel.index.facade import Index
+from code_intel.operations.map.session_costs import SessionFigureCache, SessionFigures
 from code_intel.tools.context.commands import CommandContext, open_commands
 from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
 from code_intel.ui.map_entries import MapEntries, MapEntryCache
 from code_intel.ui.updating import Updater
+from code_intel.ui.writes import Writes
 
 
 @dataclass
@@ -27,6 +29,7 @@ class OpenProject:
         services: The services of the map and the forest, for reading.
         context: The context for reading.
         updater: Updates the indexes in the background.
+        writes: The last changes, which can be undone.
     """
 
     settings: Settings
@@ -34,7 +37,9 @@ class OpenProject:
     services: tuple[CorpusService, CorpusService] = field(init=False)
     context: GatewayContext = field(init=False)
     updater: Updater = field(init=False)
+    writes: Writes = field(default_factory=Writes)
     _entries: MapEntryCache = field(default_factory=MapEntryCache)
+    _figures: SessionFigureCache = field(default_factory=SessionFigureCache)
     _writing: GatewayContext | None = None
     _commands: CommandContext | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -58,6 +63,10 @@ class OpenProject:
         """Return the entries of the map with their status; this blocks."""
         return self._entries.entries(self.context)
 
+    def session_figures(self) -> list[SessionFigures]:
+        """Return what the newest sessions cost, and what the map answered in them; this blocks."""
+        return self._figures.figures(self.settings)
+
     def writing(self) -> GatewayContext:
         """Return a context whose indexes may be changed; it shares the model of the other one."""
         with self._lock:
@@ -72,7 +81,12 @@ class OpenProject:
                     for service in self.services
                 )
                 self._writing = GatewayContext(
-                    self.settings, None, map_index, forest, self.context.embedder
+                    self.settings,
+                    None,
+                    map_index,
+                    forest,
+                    self.context.embedder,
+                    map_cache=self.context.map_cache,
                 )
             return self._writing
 

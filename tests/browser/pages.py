@@ -10,12 +10,14 @@ from code_intel.learned.files.agreements import look
 PAGES = {
     "overview": "/",
     "code": "/code?file=src/auth/service.py&start=25&end=33",
+    "ask": "/ask?q=shipping+fee&why_not=src/cart/cart.py",
     "missing page": "/nowhere",
 }
 """The path of each page by name; braces stand for what a project has (`places`)."""
 
 HOSTILE_PAGES = {
     "code": "/code?file=src/hostile/1 %3Cscript x-hacked%3Ealert(1)%3C∕script%3E.py",
+    "ask": "/ask?q=hostile+script&why_not=%3Cimg x-hacked src=x onerror=alert(2)%3E",
     "missing file": "/code?file=%3Cimg x-hacked src=x onerror=alert(2)%3E",
 }
 """Pages of a project with hostile texts that show some."""

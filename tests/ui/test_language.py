@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 from jinja2 import nodes
 
+from code_intel.learned.status.review import Reason
 from code_intel.records import Corpus, Freshness
 from code_intel.ui.language import LANGUAGES, catalog
 from code_intel.ui.rendering import NAVIGATION, environment
@@ -22,6 +23,8 @@ TEMPLATES = sorted((PACKAGE / "templates").rglob("*.html"))
 DATA_WORDS = (
     *get_args(Corpus),
     *INDEX_STATES,
+    *get_args(Reason),
+    *("error", "warning"),
     *(f"{corpus}: {what}" for corpus in get_args(Corpus) for what in ("words", "vectors")),
 )
 """Words of data that templates translate: `_(row.state)`."""

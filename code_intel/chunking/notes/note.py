@@ -107,7 +107,8 @@ def read(text: str, name: str = "") -> Note:
         parts = front_matter.parse("\n".join(md.lines_of(text)), front_matter.load)
         note = _from_values(*parts, name) if parts else None
     except ValueError as error:
-        raise AgreementProblem("invalid", str(error)) from None
+        key = error.key if isinstance(error, front_matter.FrontMatterFault) else ""
+        raise AgreementProblem("invalid", str(error), field=key) from None
     if note is None:
         raise AgreementProblem("invalid", "It does not start with a closed front matter block.")
     return note
@@ -135,13 +136,16 @@ def file_name(note: Note) -> str:
 def _from_values(values: Mapping[str, Any], body: str, name: str) -> Note:
     kind = str(values.get("kind", "")).strip().lower()
     if kind not in NOTE_KINDS:
-        raise ValueError(f"kind is “{kind[:40]}”. Write {EXPECTED_KINDS}.")
+        reason = f"kind is “{kind[:40]}”. Write {EXPECTED_KINDS}."
+        raise front_matter.FrontMatterFault(reason, key="kind")
     title, parts = sections_of(body)
     title = values_of.text_value(values, "title") or title or name
     if not title.strip():
-        raise ValueError("title is missing. Write it in the front matter, or as a heading `# …`.")
+        reason = "title is missing. Write it in the front matter, or as a heading `# …`."
+        raise front_matter.FrontMatterFault(reason, key="title")
     if hidden_character(title):
-        raise ValueError("title has an invisible character. Remove it.")
+        reason = "title has an invisible character. Remove it."
+        raise front_matter.FrontMatterFault(reason, key="title")
     above = parts[""]
     is_decision = kind == "decision"
     named = {key: parts.get(key, "") for key in ("context", "decision", "consequences")}
@@ -186,10 +190,12 @@ def _list(values: Mapping[str, Any], key: str) -> tuple[str, ...]:
     given = values.get(key, [])
     items = given if isinstance(given, list) else re.split(r"[,、，\n]", str(given))
     if isinstance(given, dict) or not all(isinstance(item, str) for item in items):
-        raise ValueError(f"{key} is not a list of texts. Write one per line after a hyphen.")
+        reason = f"{key} is not a list of texts. Write one per line after a hyphen."
+        raise front_matter.FrontMatterFault(reason, key=key)
     texts = [str(item).strip() for item in items]
     if any(map(hidden_character, texts)):
-        raise ValueError(f"{key} has an invisible character. Remove it.")
+        reason = f"{key} has an invisible character. Remove it."
+        raise front_matter.FrontMatterFault(reason, key=key)
     return tuple(filter(None, texts))
 
 

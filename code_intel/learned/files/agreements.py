@@ -9,7 +9,8 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -27,11 +28,11 @@ from code_intel.chunking.agreement_body import encodable
 from code_intel.chunking.decode import decode
 from code_intel.chunking.notes import note as notes_format
 from code_intel.errors import NotFoundError, StorageError
-from code_intel.foundation import durable
 from code_intel.foundation.text import visible
 from code_intel.index.safe_files import read_plain
 from code_intel.learned.files.merge_agreements import merge, when
 from code_intel.learned.files.stat_cache import FolderCache
+from code_intel.learned.recording import MapFiles
 from code_intel.records import Agreement, Language, Note
 
 MAX_AGREEMENT_BYTES = 1024 * 1024
@@ -40,6 +41,8 @@ Key = tuple[str, str]
 """The term in NFC and the symbol, which identify an agreement and its pair."""
 
 GIT_HASHES = ("sha1", "sha256")
+ON_DISK = MapFiles()
+"""Reads and writes files without recording anything."""
 
 Problem = Literal["", "invalid", "conflict"]
 
@@ -60,6 +63,7 @@ class AgreementEntry:
         git_ids: For each file, the object ids that git may give its content.
         note: The note, if the file is one; then `agreement` is None.
         line: The line of the problem, counted from 1; 0 if unknown.
+        field: The key of the front matter that is wrong; empty if unknown.
         key: The agreement's key; None if the file cannot be read.
     """
 
@@ -73,7 +77,8 @@ class AgreementEntry:
     git_ids: tuple[frozenset[str], ...] = ()
     note: Note | None = None
     line: int = 0
-    key: Key | None = field(init=False, repr=False, compare=False)
+    field: str = ""
+    key: Key | None = dataclass_field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Compute the key once, because it is compared often."""
@@ -184,7 +189,32 @@ def load(path: Path, before: AgreementEntry | None = None) -> AgreementEntry:
         )
     if before and before.raw_digest == hashlib.sha256(data).hexdigest():
         return before
+    return parsed(path, data)
+
+
+def parsed(path: Path, data: bytes) -> AgreementEntry:
+    """Return the entry that a file has with this content."""
     return replace(_parse(data), path=path)
+
+
+def with_planned(folder: Path, known: AgreementFolder, files: MapFiles) -> AgreementFolder:
+    """Return the agreements as they are after the planned changes of a dry run."""
+    planned = files.recording.files if files.dry and files.recording else {}
+    if not planned:
+        return known
+    entries: list[AgreementEntry] = []
+    for entry in (*known.entries, *known.notes):
+        paths = (entry.path, *entry.other_paths)
+        if planned.keys().isdisjoint(paths):
+            entries.append(entry)
+        else:
+            entries += [load(path) for path in paths if path not in planned]
+    entries += [
+        parsed(path, each.after)
+        for path, each in planned.items()
+        if each.after is not None and path.is_relative_to(folder)
+    ]
+    return _known(known.revision, tuple(sorted(entries, key=lambda entry: entry.path)))
 
 
 def find(folder: Path, key: Key) -> AgreementEntry | None:
@@ -240,7 +270,11 @@ class Draft(NamedTuple):
 
 
 def draft(
-    folder: Path, known: "AgreementFolder", agreement: Agreement, language: Language = "ja"
+    folder: Path,
+    known: "AgreementFolder",
+    agreement: Agreement,
+    language: Language = "ja",
+    files: MapFiles = ON_DISK,
 ) -> Draft:
     """Prepare to write an agreement to the file with its key, or else to a new file.
 
@@ -257,7 +291,7 @@ def draft(
     agreement = _with_old_keys(agreement, entry.agreement)
     if not entry.other_paths and canonical(entry.agreement) == agreement:
         return Draft(entry.path, None, entry.digest)
-    old = read_plain(entry.path)
+    old = files.read(entry.path)
     data = _readable(agreement, notes_in(old, language), language)
     digests = [digest_of(data), *(load(path).digest for path in entry.other_paths)]
     return Draft(entry.path, data if data != old else None, _digest_of_all(digests))
@@ -273,6 +307,7 @@ def write_all(
     agreements: Iterable[Agreement],
     known: AgreementFolder | None = None,
     language: Language = "ja",
+    files: MapFiles = ON_DISK,
 ) -> list[Path]:
     """Write agreements to the files with their keys or to new files; return the paths in order.
 
@@ -285,16 +320,17 @@ def write_all(
         agreements: The agreements to write.
         known: The existing agreements, if the caller has just read them.
         language: The language of the headings.
+        files: Writes the files.
 
     Raises:
         StorageError: A file could not be written, or an unreadable file has the name of a new one.
     """
     known = known or look(folder)
-    drafts = [draft(folder, known, agreement, language) for agreement in agreements]
+    drafts = [draft(folder, known, agreement, language, files) for agreement in agreements]
     changed = {each.path: each.data for each in drafts if each.data is not None}
     last_in_folder = {path.parent: path for path in changed}
     for path, data in changed.items():
-        durable.replace(path, data, flushed=path == last_in_folder[path.parent])
+        files.replace(path, data, flushed=path == last_in_folder[path.parent])
     return [each.path for each in drafts]
 
 
@@ -307,13 +343,15 @@ def rendered(agreement: Agreement) -> bytes:
     return _readable(canonical(agreement))
 
 
-def rewritten(path: Path, agreement: Agreement, language: Language = "ja") -> bytes:
+def rewritten(
+    path: Path, agreement: Agreement, language: Language = "ja", files: MapFiles = ON_DISK
+) -> bytes:
     """Return the bytes of a file with its agreement replaced and its notes kept.
 
     Raises:
         StorageError: The file could not be read again, or would be too large.
     """
-    return _readable(canonical(agreement), notes_in(read_plain(path), language), language)
+    return _readable(canonical(agreement), notes_in(files.read(path), language), language)
 
 
 def new_path(folder: Path, agreement: Agreement) -> Path:
@@ -370,7 +408,13 @@ def _parse(data: bytes) -> AgreementEntry:
             return replace(found, note=notes_format.read(text))
         return replace(found, agreement=read(text))
     except AgreementProblem as problem:
-        return replace(found, problem=problem.kind, reason=problem.reason, line=problem.line)
+        return replace(
+            found,
+            problem=problem.kind,
+            reason=problem.reason,
+            line=problem.line,
+            field=problem.field,
+        )
 
 
 def _merge_entries(entries: list[AgreementEntry]) -> AgreementEntry:

@@ -19,7 +19,8 @@ from code_intel.config import Settings
 from code_intel.foundation import durable
 from code_intel.learned.files import agreements, generated, merge_agreements, pairs, trash
 from code_intel.learned.files.agreements import AgreementEntry, AgreementFolder
-from code_intel.learned.history.state import State, open_state
+from code_intel.learned.history.state import State, open_state, planned_state
+from code_intel.learned.recording import MapFiles, Recording, active
 from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.records import Agreement
 
@@ -64,18 +65,24 @@ class MapChange:
         state: The project's state store.
         now: The time of the change.
         cache: The cache of the project's agreements.
-        dry: Whether nothing may be written.
+        files: Reads and writes the files. A dry run only plans their contents.
     """
 
     settings: Settings
     state: State
     now: datetime
     cache: SnapshotCache
-    dry: bool = False
+    files: MapFiles
+
+    @property
+    def dry(self) -> bool:
+        """Whether nothing may be written."""
+        return self.files.dry
 
     def known(self) -> AgreementFolder:
-        """Return the current agreements."""
-        return self.cache.known(self.settings)
+        """Return the current agreements; in a dry run, those after the planned changes."""
+        known = self.cache.known(self.settings)
+        return agreements.with_planned(self.settings.agreements, known, self.files)
 
     def write(
         self, agreement: Agreement, *, confirmed: bool, known: AgreementFolder | None = None
@@ -96,7 +103,7 @@ class MapChange:
         folder = self.settings.agreements
         known = known or self.known()
         key = agreements.key_of(agreement)
-        draft = agreements.draft(folder, known, agreement, self.settings.language)
+        draft = agreements.draft(folder, known, agreement, self.settings.language, self.files)
         entry = known.by_key.get(key)
         if confirmed and not _is_extended(agreement, entry):
             with self.state.transaction():
@@ -105,25 +112,34 @@ class MapChange:
         pair = pairs.of_agreement(agreement, agreements.relative(folder, draft.path), {})
         note = self.generate(known, pair)
         if draft.data is not None:
-            durable.replace(draft.path, draft.data)
+            self.files.replace(draft.path, draft.data)
         found = self.known().by_key.get(key) if entry and entry.other_paths else None
-        return WriteResult(found or agreements.load(draft.path), note)
+        return WriteResult(found or self._written(draft.path), note)
 
     def merge_files(self, entry: AgreementEntry, *, confirmed: bool) -> None:
         """Merge all files of an entry into the first one, and move the others to the trash."""
         if not entry.other_paths or entry.agreement is None:
             return
-        data = agreements.rewritten(entry.path, entry.agreement, self.settings.language)
+        data = agreements.rewritten(entry.path, entry.agreement, self.settings.language, self.files)
         if confirmed:
             self.state.confirm(agreements.digest_of(data), self.now)
-        durable.replace(entry.path, data)
+        self.files.replace(entry.path, data)
         for path in entry.other_paths:
-            trash.move(self.settings, path, now=self.now)
+            self.to_trash(path)
+
+    def to_trash(self, path: Path) -> Path:
+        """Move a file to the trash; return its new path."""
+        return trash.move(self.settings, path, now=self.now, files=self.files)
 
     def generate(
         self, known: AgreementFolder | None = None, *new: pairs.Pair, replace_edits: bool = False
     ) -> str:
-        """Write learned_pairs.json from the agreements; return a note, or an empty text."""
+        """Write learned_pairs.json from the agreements; return a note, or an empty text.
+
+        A dry run leaves this file out, because it follows from the others.
+        """
+        if self.dry:
+            return ""
         done = generated.generate(
             self.settings,
             self.state,
@@ -134,12 +150,21 @@ class MapChange:
         )
         return done.note
 
+    def _written(self, path: Path) -> AgreementEntry:
+        """Return the entry of a file that has been written, or would be."""
+        if self.dry:
+            return agreements.parsed(path, self.files.read(path))
+        return agreements.load(path)
+
 
 @contextmanager
 def changing(
     settings: Settings, now: datetime, cache: SnapshotCache | None = None, *, dry: bool = False
 ) -> Iterator[MapChange]:
     """Hold the lock of a project's agreements. A dry run only reads and needs no lock.
+
+    While `recording.recorded` is active, the changes are recorded, and what a caller expects of the
+    files is compared once the lock is held.
 
     Args:
         settings: The project.
@@ -150,16 +175,26 @@ def changing(
     Raises:
         BusyError: Another process holds the lock for longer than `LOCK_TIMEOUT_S`.
         StorageError: The lock or the state store cannot be used.
+        ConflictError: A file is not as the caller expects.
     """
-    cache = cache or SnapshotCache()
+    cache, recording = cache or SnapshotCache(), active()
     if dry:
-        with open_state(settings.state, create=False) as state:
-            yield MapChange(settings, state, now, cache, dry=True)
+        with planned_state(settings.state) as state:
+            files = MapFiles(recording or Recording(), dry=True)
+            yield MapChange(settings, state, now, cache, files)
         return
     with locked(settings), open_state(settings.state) as state:
         durable.sweep(settings.state)
         durable.sweep(settings.agreements)
-        yield MapChange(settings, state, now, cache)
+        if recording:
+            recording.require_expected()
+        yield MapChange(settings, state, now, cache, MapFiles(recording))
+
+
+def current_agreements(settings: Settings, cache: SnapshotCache) -> AgreementFolder:
+    """Return the agreements; in a recorded dry run, as they are after its planned changes."""
+    files = MapFiles(active(), dry=True)
+    return agreements.with_planned(settings.agreements, cache.known(settings), files)
 
 
 def batches(items: Iterable[Item]) -> Iterator[list[Item]]:

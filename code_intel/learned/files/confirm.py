@@ -70,7 +70,9 @@ def confirm_all(
                 and it.entry.key
                 and known.by_key.get(it.entry.key) == it.entry
             }
-            agreements.write_all(settings.agreements, wanted.values(), known, settings.language)
+            agreements.write_all(
+                settings.agreements, wanted.values(), known, settings.language, change.files
+            )
             done += _record_confirmations(change, wanted)
             change.generate()
     return done

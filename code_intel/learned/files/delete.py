@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.config import Settings
-from code_intel.learned.files import trash
 from code_intel.learned.files.agreements import Key, existing
 from code_intel.learned.files.changes import changing
+from code_intel.learned.status.snapshot import SnapshotCache
 
 
 class DeletedFile(NamedTuple):
@@ -18,7 +18,12 @@ class DeletedFile(NamedTuple):
 
 
 def delete(
-    settings: Settings, key: Key, *, now: datetime | None = None, dry: bool = False
+    settings: Settings,
+    key: Key,
+    *,
+    now: datetime | None = None,
+    dry: bool = False,
+    cache: SnapshotCache | None = None,
 ) -> list[DeletedFile]:
     """Move all files of an agreement to the trash; return them.
 
@@ -27,6 +32,7 @@ def delete(
         key: The agreement's term and symbol.
         now: The current time.
         dry: Whether to return the files without moving them.
+        cache: A cache of the agreements, for servers.
 
     Raises:
         NotFoundError: No readable agreement has this term and symbol.
@@ -34,11 +40,9 @@ def delete(
         BusyError: Another process holds the lock.
     """
     now = now or datetime.now(UTC)
-    with changing(settings, now, dry=dry) as change:
+    with changing(settings, now, cache, dry=dry) as change:
         entry, _ = existing(change.known(), key)
         paths = (entry.path, *entry.other_paths)
-        if dry:
-            return [DeletedFile(path) for path in paths]
-        done = [DeletedFile(path, trash.move(settings, path, now=now)) for path in paths]
+        done = [DeletedFile(path, change.to_trash(path)) for path in paths]
         change.generate()
-    return done
+    return [DeletedFile(path) for path in paths] if dry else done

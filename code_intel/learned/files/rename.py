@@ -9,7 +9,6 @@ from typing import NamedTuple
 from code_intel.chunking.agreement import canonical, file_name
 from code_intel.config import Settings
 from code_intel.errors import UsageError
-from code_intel.foundation import durable
 from code_intel.learned.files import agreements
 from code_intel.learned.files.agreements import AgreementEntry, AgreementFolder, Key
 from code_intel.learned.files.changes import MapChange, changing
@@ -76,8 +75,7 @@ def rename(
         file = entry.path
         if file.name != file_name(new.nl_term, new.symbol):
             file = agreements.new_path(file.parent, new)
-        if not dry:
-            _write(change, entry, new, file)
+        _write(change, entry, new, file)
     return RenameResult(agreements.key_of(new), file, confirmed)
 
 
@@ -141,14 +139,14 @@ def _write(change: MapChange, entry: AgreementEntry, new: Agreement, file: Path)
     assert entry.key is not None  # noqa: S101 - the agreement could be read
     key = agreements.key_of(new)
     change.merge_files(entry, confirmed=new.confirmed)
-    data = agreements.rewritten(entry.path, new, change.settings.language)
+    data = agreements.rewritten(entry.path, new, change.settings.language, change.files)
     with change.state.transaction():
         change.state.copy(entry.key, key)
         if new.confirmed:
             change.state.confirm(agreements.digest_of(data), change.now)
             change.state.record_use(key, change.now)
-    durable.replace(entry.path, data)
+    change.files.replace(entry.path, data)
     if file != entry.path:
-        durable.move(entry.path, file, overwrite=True)
+        change.files.move(entry.path, file)
     change.state.forget(entry.key)
     change.generate()

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from code_intel.config import Settings
 from code_intel.errors import UsageError
-from code_intel.foundation import durable
 from code_intel.learned.files import agreements, trash
 from code_intel.learned.files.agreements import Key
-from code_intel.learned.files.changes import changing
+from code_intel.learned.files.changes import MapChange, changing
+from code_intel.learned.status.snapshot import SnapshotCache
 
 
 class RestoreResult(NamedTuple):
@@ -24,7 +24,12 @@ class RestoreResult(NamedTuple):
 
 
 def restore(
-    settings: Settings, name: str, *, now: datetime | None = None, dry: bool = False
+    settings: Settings,
+    name: str,
+    *,
+    now: datetime | None = None,
+    dry: bool = False,
+    cache: SnapshotCache | None = None,
 ) -> RestoreResult:
     """Restore a file and remove it from the trash.
 
@@ -35,6 +40,7 @@ def restore(
         name: The name of the file in the trash, or the end of it.
         now: The current time.
         dry: Whether to return the result without restoring the file.
+        cache: A cache of the agreements, for servers.
 
     Raises:
         NotFoundError: The trash contains no file with this name, or several.
@@ -43,31 +49,29 @@ def restore(
     """
     entry = trash.named(settings, name)
     restored = RestoreResult(settings.agreements / entry.origin, agreements.load(entry.path).key)
-    with changing(settings, now or datetime.now(UTC), dry=dry) as change:
+    with changing(settings, now or datetime.now(UTC), cache, dry=dry) as change:
         data = entry.read()
-        is_restored = _is_restored(settings, restored, data)
-        if not dry:
-            if not is_restored:
-                durable.create(restored.path, data)
-            change.generate()
-            durable.remove(entry.path)
+        if not _is_restored(change, restored, data):
+            change.files.create(restored.path, data)
+        change.generate()
+        change.files.remove(entry.path)
     return restored
 
 
-def _is_restored(settings: Settings, restored: RestoreResult, data: bytes) -> bool:
+def _is_restored(change: MapChange, restored: RestoreResult, data: bytes) -> bool:
     """Return whether the original location already contains the file.
 
     Raises:
         UsageError: Another file or the same agreement exists, or the location is not in the folder.
     """
-    target, key = restored
+    settings, (target, key) = change.settings, restored
     if not target.parent.resolve().is_relative_to(settings.agreements.resolve()):
         raise UsageError(
             f"{target.parent} is outside the agreements folder.",
             hint="Remove the link, or copy the file by hand.",
             details={"field": "name"},
         )
-    entry = agreements.find(settings.agreements, key) if key else None
+    entry = change.known().by_key.get(key) if key else None
     path = entry.path if entry else target
     if not path.exists() or (path == target and target.is_file() and target.read_bytes() == data):
         return path.exists()

@@ -17,9 +17,12 @@ from code_intel.errors import NotFoundError, StorageError
 from code_intel.foundation import durable
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import counted
+from code_intel.learned.recording import MapFiles
 
 _TIME_FORMAT = "%Y%m%dT%H%M%S"
 _NAME = re.compile(r"(\d{8}T\d{6})(?:\.\d+)?-(.+)\Z", re.DOTALL)
+ON_DISK = MapFiles()
+"""Writes files without recording anything."""
 MAX_NAME_BYTES = 200
 """Limit of the original file name, so that a time fits before it."""
 
@@ -66,7 +69,9 @@ def folder_of(settings: Settings) -> Path:
     return top
 
 
-def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
+def keep(
+    settings: Settings, name: str, data: bytes, *, now: datetime, files: MapFiles = ON_DISK
+) -> Path:
     """Write a new file to the trash, with secrets masked; return its path.
 
     Args:
@@ -74,6 +79,7 @@ def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
         name: The original path, relative to the agreements folder.
         data: The content of the file.
         now: The current time, with an offset.
+        files: Writes the file.
 
     Raises:
         StorageError: The file could not be written.
@@ -85,7 +91,7 @@ def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
         time = now.astimezone(UTC).strftime(_TIME_FORMAT) + (f".{number}" if number > 1 else "")
         target = path.with_name(f"{time}-{_shortened(path.name)}")
         try:
-            durable.create(target, data)
+            files.create(target, data)
         except StorageError as error:
             if not isinstance(error.__cause__, FileExistsError):
                 raise
@@ -94,7 +100,7 @@ def keep(settings: Settings, name: str, data: bytes, *, now: datetime) -> Path:
             return target
 
 
-def copy(settings: Settings, path: Path, *, now: datetime) -> Path:
+def copy(settings: Settings, path: Path, *, now: datetime, files: MapFiles = ON_DISK) -> Path:
     """Copy a file to the trash before it is replaced; return the path of the copy.
 
     Raises:
@@ -103,19 +109,20 @@ def copy(settings: Settings, path: Path, *, now: datetime) -> Path:
     is_agreement = path.is_relative_to(settings.agreements)
     name = path.relative_to(settings.agreements).as_posix() if is_agreement else path.name
     try:
-        return keep(settings, name, path.read_bytes(), now=now)
+        data = files.read(path) if files.dry else path.read_bytes()
+        return keep(settings, name, data, now=now, files=files)
     except OSError as error:
         raise StorageError(f"{path} cannot be copied to the trash: {error.strerror}.") from error
 
 
-def move(settings: Settings, path: Path, *, now: datetime) -> Path:
+def move(settings: Settings, path: Path, *, now: datetime, files: MapFiles = ON_DISK) -> Path:
     """Move a file to the trash; return its new path.
 
     Raises:
         StorageError: The file cannot be read, copied or removed.
     """
-    target = copy(settings, path, now=now)
-    durable.remove(path)
+    target = copy(settings, path, now=now, files=files)
+    files.remove(path)
     return target
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,6 +19,7 @@ from code_intel.config import Settings
 from code_intel.errors import StorageError
 from code_intel.foundation import durable
 from code_intel.foundation.state_folder import project_digest
+from code_intel.learned.recording import active
 from code_intel.records import Agreement
 
 MAX_DRAFT_AGE = timedelta(days=1)
@@ -130,11 +132,24 @@ def remove_agreement(settings: Settings, session: str, key: tuple[str, str]) -> 
         draft = read_draft(settings, session)
         if draft is None:
             return
+        if recording := active():
+            recording.undo_steps.append(partial(_put_back, settings, draft, key))
         rest = tuple(each for each in draft.agreements if (each.nl_term, each.symbol) != key)
         if rest:
             _write(settings, draft._replace(agreements=rest))
         else:
             durable.remove(_path(settings, session), flushed=False)
+
+
+def _put_back(settings: Settings, earlier: OutcomeDraft, key: tuple[str, str]) -> None:
+    """Put an agreement of an earlier draft back."""
+    with _locked(settings):
+        draft = read_draft(settings, earlier.session) or earlier._replace(agreements=())
+        agreements = (
+            *(each for each in draft.agreements if (each.nl_term, each.symbol) != key),
+            *(each for each in earlier.agreements if (each.nl_term, each.symbol) == key),
+        )
+        _write(settings, draft._replace(agreements=agreements))
 
 
 def _folder(settings: Settings) -> Path:

@@ -22,6 +22,7 @@ from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.history.experience import AgreementExperience
 from code_intel.learned.history.state_versions import STATE_VERSION, migrate
 from code_intel.learned.recall.recall import fold
+from code_intel.learned.recording import active
 
 MAX_EXPERIENCES = 100_000
 """Limit of the events that are kept; the oldest are deleted first."""
@@ -63,6 +64,8 @@ _BY_KEY = MappingProxyType(
     }
 )
 """The tables with the history of an agreement: their columns besides its key, and their order."""
+_UNDOABLE = ("confirmed", *_BY_KEY)
+"""The tables whose changes can be undone. The others describe learned_pairs.json."""
 
 
 class State:
@@ -184,6 +187,15 @@ class State:
             # The table and its columns are constants.
             self._rows(f"DELETE FROM {table} WHERE nl_term = ? AND symbol = ?", key)  # noqa: S608
 
+    def undo(self, changeset: bytes) -> None:
+        """Undo recorded changes; rows that have changed since stay as they are."""
+        with _translated():
+            apsw.Changeset.apply(
+                apsw.Changeset.invert(changeset),
+                self._db,
+                conflict=lambda _reason, _change: apsw.SQLITE_CHANGESET_OMIT,
+            )
+
     def _experiences(self, sql: str, values: Iterable[object] = ()) -> list[AgreementExperience]:
         return [
             AgreementExperience((term, symbol), kind, wording, session, detail, when(at))
@@ -225,7 +237,8 @@ def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Ite
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(keep_journal))
     opened = _inode(path)
     try:
-        yield State(connection)
+        with _recorded(connection):
+            yield State(connection)
     except StorageError as error:
         connection.close()
         if isinstance(error.__cause__, _DAMAGED) and create and opened == _inode(path):
@@ -233,6 +246,35 @@ def open_state(folder: Path, *, create: bool = True, hurry: bool = False) -> Ite
         raise
     finally:
         connection.close()
+
+
+@contextmanager
+def planned_state(folder: Path) -> Iterator[State]:
+    """Open a copy of the store in memory; its changes are lost. For errors, see `open_state`."""
+    with _translated():
+        connection = _copied(_connect(folder / "state.db", create=False))
+    try:
+        yield State(connection)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _recorded(connection: apsw.Connection) -> Iterator[None]:
+    """Record the changes of a store if the caller records changes."""
+    recording = active()
+    if recording is None:
+        yield
+        return
+    session = apsw.Session(connection, "main")
+    try:
+        for table in _UNDOABLE:
+            session.attach(table)
+        yield
+        if changes := session.changeset():
+            recording.states.append(changes)
+    finally:
+        session.close()
 
 
 def _connect(path: Path, *, create: bool) -> apsw.Connection:
@@ -246,11 +288,11 @@ def _connect(path: Path, *, create: bool) -> apsw.Connection:
             raise
         uri = f"{path.absolute().as_uri()}?immutable=1"
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        return _prepared(_in_memory(apsw.Connection(uri, flags=flags)))
+        return _prepared(_copied(apsw.Connection(uri, flags=flags)))
     except (apsw.IOError, apsw.FullError):
         if create:
             raise
-        return _prepared(_in_memory(_open_exclusively(path)))
+        return _prepared(_copied(_open_exclusively(path)))
 
 
 def _open_exclusively(path: Path) -> apsw.Connection:
@@ -262,8 +304,8 @@ def _open_exclusively(path: Path) -> apsw.Connection:
     return db
 
 
-def _in_memory(stored: apsw.Connection) -> apsw.Connection:
-    """Copy a store that cannot be written to memory, where an old store can be migrated."""
+def _copied(stored: apsw.Connection) -> apsw.Connection:
+    """Copy a store to memory, where it can be changed or migrated, and close it."""
     copy = apsw.Connection(":memory:")
     try:
         with copy.backup("main", stored, "main") as backup:

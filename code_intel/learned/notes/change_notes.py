@@ -10,7 +10,6 @@ from typing import NamedTuple
 from code_intel.chunking.notes.note import MAX_TITLE_CHARS, canonical, file_name, render
 from code_intel.config import Settings
 from code_intel.errors import UsageError
-from code_intel.foundation import durable
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import code_point, counted, hidden_character, without_hidden
 from code_intel.index.safe_files import read_plain
@@ -133,8 +132,7 @@ def write_notes(change: MapChange, notes: Iterable[Note]) -> list[NoteChange]:
             done.append(NoteChange(old.path))
             continue
         path = agreements.free_path(settings.agreements / file_name(note))
-        if not change.dry:
-            durable.replace(path, render(note, settings.language).encode())
+        change.files.replace(path, render(note, settings.language).encode())
         done.append(NoteChange(path, created=True))
     return done
 
@@ -157,12 +155,10 @@ def confirm_note(
         if entry.note.confirmed is False:
             text = data.decode("utf-8", "surrogateescape")
             data = _UNCONFIRMED.sub(r"\1true", text, count=1).encode("utf-8", "surrogateescape")
-        if dry:
-            return
         with change.state.transaction():
             change.state.confirm(agreements.digest_of(data), now)
         if not entry.is_record:
-            durable.replace(entry.path, data)
+            change.files.replace(entry.path, data)
 
 
 def delete_note(
@@ -182,17 +178,16 @@ def delete_note(
             details={"field": "title"},
         )
     now = now or datetime.now(UTC)
-    with changing(settings, now, dry=dry):
-        return None if dry else trash.move(settings, entry.path, now=now)
+    with changing(settings, now, dry=dry) as change:
+        copy = change.to_trash(entry.path)
+    return None if dry else copy
 
 
 def _replace(change: MapChange, path: Path, note: Note) -> None:
     """Replace a note's file, and keep the old one in the trash."""
-    if change.dry:
-        return
     name = agreements.relative(change.settings.agreements, path)
-    trash.keep(change.settings, name, read_plain(path), now=change.now)
-    durable.replace(path, render(note, change.settings.language).encode())
+    trash.keep(change.settings, name, read_plain(path), now=change.now, files=change.files)
+    change.files.replace(path, render(note, change.settings.language).encode())
 
 
 def note_key(note: Note) -> tuple[str, str]:

@@ -7,6 +7,7 @@ refused stay in the file, so that they are not proposed again.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,13 @@ from code_intel.foundation import durable
 from code_intel.index.safe_files import read_plain
 from code_intel.learned.files.agreements import Key, make_key
 from code_intel.learned.files.changes import locked
+from code_intel.learned.recording import active
 from code_intel.records import Agreement, FileReference
 
 REVIEW_FILE = "proposals.json"
 VERSION = 1
+MAX_BYTES = 64 * 1024 * 1024
+"""Limit of the file; a proposal has about a kilobyte."""
 PROPOSE_FIRST = "Run `code-intel map propose`."
 
 
@@ -116,7 +120,7 @@ def read_review(settings: Settings) -> Review:
     """
     path = path_of(settings)
     try:
-        raw = json.loads(read_plain(path))
+        raw = json.loads(read_plain(path, MAX_BYTES))
         refused = frozenset(make_key(row["nl_term"], row["symbol"]) for row in raw["refused"])
         items = tuple(map(_item, raw["proposals"])) if raw["version"] == VERSION else ()
         return Review(items, refused)
@@ -165,6 +169,19 @@ def close_item(settings: Settings, number: int, *, refused: bool) -> None:
         rest = tuple(each for each in review.items if each.number != number)
         pairs = review.refused | ({item.key} if refused else frozenset())
         _write(settings, replace(review, items=rest, refused=pairs))
+    if recording := active():
+        recording.undo_steps.append(partial(_reopen, settings, item))
+
+
+def _reopen(settings: Settings, item: ReviewItem) -> None:
+    """Put a proposal back; new proposals may have its number, which then stays theirs."""
+    with locked(settings):
+        review = read_review(settings)
+        refused = review.refused - {item.key}
+        items = review.items
+        if item.number not in {each.number for each in items}:
+            items = tuple(sorted((*items, item), key=lambda each: each.number))
+        _write(settings, replace(review, items=items, refused=refused))
 
 
 def _write(settings: Settings, review: Review) -> Path:

@@ -4,17 +4,18 @@ import shlex
 from functools import partial
 from typing import Any
 
-from code_intel.chunking.agreement import file_name
 from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import NotFoundError
 from code_intel.foundation.text import visible
-from code_intel.learned.files.agreements import Key, existing, look, make_key
+from code_intel.learned.files.agreements import Key, existing, make_key
+from code_intel.learned.files.changes import current_agreements
 from code_intel.learned.files.confirm import ConfirmCandidate, candidates, confirm_all
 from code_intel.learned.files.trunk import is_carried
 from code_intel.learned.learn import confirm
 from code_intel.learned.notes.change_notes import confirm_note
+from code_intel.learned.recording import recorded
 from code_intel.learned.status.validity import places_of
-from code_intel.operations.map.current import find_standing, refresh_whole_map, standings_of
+from code_intel.operations.map.current import all_standings, find_standing, refresh_whole_map
 from code_intel.operations.map.drafts import (
     DraftedAgreement,
     drafted_agreements,
@@ -57,14 +58,19 @@ async def confirm_agreement(
         NotFoundError: There is no such agreement, or its symbol is not defined.
         UsageError: Several files define the symbol.
     """
+    with recorded():  # the steps of a dry run build on each other
+        return await _confirmed(context, term, symbol, file=file, dry=dry)
+
+
+async def _confirmed(
+    context: GatewayContext, term: str, symbol: str, *, file: str, dry: bool
+) -> Answer:
     drafted = await run_in_thread(_drafted, context, make_key(term, symbol))
     if drafted:
-        path = context.settings.agreements / file_name(*drafted.key)
         agreement = drafted.agreement
     else:
-        known = await run_in_thread(look, context.settings.agreements)
-        entry, agreement = existing(known, (term, symbol))
-        path = entry.path
+        known = await run_in_thread(current_agreements, context.settings, context.map_cache)
+        _, agreement = existing(known, (term, symbol))
     standing = await find_standing(context, term, symbol)
     if standing and standing.heir:
         raise NotFoundError(
@@ -87,22 +93,22 @@ async def confirm_agreement(
     files = [file] if file else [reference.path for reference in agreement.files]
     require_one_file(symbol, definitions, files, "file")
     meant = nearest(definitions, files)
-    map_sync = DRY_RUN
-    if not dry:
-        if drafted:
-            await run_in_thread(write_drafted, context.settings, drafted)
-        work = partial(
-            confirm,
-            context.settings,
-            (term, symbol),
-            symbol_digest=meant[0].digest,
-            symbol_body=await sole_body(context, meant),
-            place=FileReference(meant[0].file, meant[0].line) if file or not files else None,
-        )
-        path = (await run_in_thread(work)).agreement_file
-        map_sync = await refresh_map(context, path)
-        if drafted:
-            await run_in_thread(end_drafted, context.settings, drafted)
+    if drafted:
+        await run_in_thread(partial(write_drafted, context.settings, drafted, dry=dry))
+    work = partial(
+        confirm,
+        context.settings,
+        (term, symbol),
+        symbol_digest=meant[0].digest,
+        symbol_body=await sole_body(context, meant),
+        place=FileReference(meant[0].file, meant[0].line) if file or not files else None,
+        cache=context.map_cache,
+        dry=dry,
+    )
+    path = (await run_in_thread(work)).agreement_file
+    map_sync = DRY_RUN if dry else await refresh_map(context, path)
+    if drafted and not dry:
+        await run_in_thread(end_drafted, context.settings, drafted)
     location = f"{meant[0].file}:{meant[0].line}"
     problem = STATE_IN_GIT_NOTE if await run_in_thread(is_carried, context.settings) else ""
     data = {
@@ -178,7 +184,7 @@ async def confirm_every_agreement(context: GatewayContext, *, dry: bool = False)
 
 
 def _candidates(context: GatewayContext) -> list[ConfirmCandidate]:
-    return candidates(standings_of(context), context.forest)
+    return candidates(all_standings(context), context.forest)
 
 
 def _row(item: ConfirmCandidate) -> dict[str, Any]:

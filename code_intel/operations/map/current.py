@@ -6,12 +6,12 @@ from code_intel.errors import CodeIntelError
 from code_intel.foundation.text import counted
 from code_intel.index.sync import Progress
 from code_intel.learned.files.agreements import make_key
-from code_intel.learned.status.agreement_status import AgreementStatus, standings
+from code_intel.learned.status.agreement_status import AgreementStatus, standings, standings_of
 from code_intel.tools.context.freshness import MapSync
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 
 
-def standings_of(context: GatewayContext) -> list[AgreementStatus]:
+def all_standings(context: GatewayContext) -> list[AgreementStatus]:
     """Return every agreement with its status, by path; this blocks."""
     return standings(context.settings, context.forest, cache=context.map_cache)
 
@@ -19,8 +19,8 @@ def standings_of(context: GatewayContext) -> list[AgreementStatus]:
 async def find_standing(context: GatewayContext, term: str, symbol: str) -> AgreementStatus | None:
     """Return an agreement and its status without writing anything; None if none exists."""
     key = make_key(term, symbol)
-    found = await run_in_thread(standings_of, context)
-    return next((status for status in found if status.entry.key == key), None)
+    work = partial(standings_of, context.settings, context.forest, [key], cache=context.map_cache)
+    return (await run_in_thread(work)).get(key)
 
 
 async def refresh_whole_map(context: GatewayContext, *, words_only: bool = True) -> MapSync:

@@ -29,7 +29,9 @@ async def delete_agreement(
     drafted = await run_in_thread(drafted_agreements, settings)
     if found := next((each for each in drafted if each.key == key), None):
         return await run_in_thread(partial(_delete_drafted, context, found, dry=dry))
-    done: list[DeletedFile] = await run_in_thread(partial(delete, settings, key, dry=dry))
+    done: list[DeletedFile] = await run_in_thread(
+        partial(delete, settings, key, dry=dry, cache=context.map_cache)
+    )
     map_sync = DRY_RUN if dry else await refresh_whole_map(context)
     rows = [
         {

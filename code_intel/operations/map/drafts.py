@@ -52,7 +52,7 @@ def drafted_agreements(settings: Settings) -> list[DraftedAgreement]:
     return [each for key, each in found.items() if key not in known]
 
 
-def write_drafted(settings: Settings, drafted: DraftedAgreement) -> None:
+def write_drafted(settings: Settings, drafted: DraftedAgreement, *, dry: bool = False) -> None:
     """Write the file of an agreement, unconfirmed; the draft remains.
 
     Raises:
@@ -60,7 +60,7 @@ def write_drafted(settings: Settings, drafted: DraftedAgreement) -> None:
         StorageError: The file could not be written.
         BusyError: Another process holds the lock for too long.
     """
-    learn(settings, drafted.agreement, confirmed=False)
+    learn(settings, drafted.agreement, confirmed=False, dry=dry)
 
 
 def end_drafted(settings: Settings, drafted: DraftedAgreement) -> None:

@@ -15,6 +15,7 @@ from code_intel.learned.proposals.review_file import (
     close_item,
     read_review,
 )
+from code_intel.learned.recording import recorded
 from code_intel.operations.map.confirm import confirm_agreement
 from code_intel.records import Agreement, Definition, FileReference
 from code_intel.tools.context.freshness import refresh_map
@@ -40,7 +41,7 @@ async def accept(context: GatewayContext, numbers: Sequence[int], *, dry: bool) 
     items = [review.item(number) for number in dict.fromkeys(numbers)]
     agreements = [await agreement_now(context, item) for item in items]
     done = [
-        Added(item, "" if dry else await _add(context, item, agreement))
+        Added(item, await _add(context, item, agreement, dry=dry))
         for item, agreement in zip(items, agreements, strict=True)
     ]
     rows = [
@@ -81,35 +82,39 @@ async def agreement_now(context: GatewayContext, item: ReviewItem) -> Agreement:
     )
 
 
-async def _add(context: GatewayContext, item: ReviewItem, agreement: Agreement) -> str:
-    """Write an agreement, unconfirmed, and close its proposal; return the name of its file."""
-    learned = await run_in_thread(partial(learn, context.settings, agreement, confirmed=False))
-    await run_in_thread(partial(close_item, context.settings, item.number, refused=False))
-    await refresh_map(context, learned.agreement_file)
-    return learned.agreement_file.name
-
-
-async def confirm_proposal(context: GatewayContext, item: ReviewItem) -> Answer:
+async def confirm_proposal(
+    context: GatewayContext, item: ReviewItem, *, dry: bool = False
+) -> Answer:
     """Add the agreement of a proposal, confirm it, and close the proposal.
+
+    Args:
+        context: The project.
+        item: The proposal, which may be `edited`.
+        dry: Whether to write nothing.
 
     Raises:
         NotFoundError: The file does not define the symbol any more.
         CodeIntelError: The agreement could not be added or confirmed.
     """
     agreement = await agreement_now(context, item)
-    await _add(context, item, agreement)
-    return await confirm_agreement(
-        context, agreement.nl_term, agreement.symbol, file=item.path, dry=False
-    )
+    pair = agreement.nl_term, agreement.symbol
+    with recorded():  # the steps of a dry run build on each other
+        await _add(context, item, agreement, dry=dry)
+        return await confirm_agreement(context, *pair, file=item.path, dry=dry)
 
 
-async def refuse_proposal(context: GatewayContext, number: int) -> None:
-    """Close a proposal, so that its pair is not proposed again.
+async def refuse_proposal(context: GatewayContext, number: int, *, dry: bool = False) -> Answer:
+    """Close a proposal, so that its pair is not proposed again. Only the review file changes.
 
     Raises:
         NotFoundError: There is no review file or no such proposal.
     """
-    await run_in_thread(partial(close_item, context.settings, number, refused=True))
+    item = (await run_in_thread(read_review, context.settings)).item(number)
+    if not dry:
+        await run_in_thread(partial(close_item, context.settings, number, refused=True))
+    data = {"number": number, "dry_run": dry}
+    head = "Would be refused" if dry else "Refused"
+    return Answer(data, f"{head}: {item.agreement.nl_term} → {item.agreement.symbol}.")
 
 
 def edited(item: ReviewItem, term: str, sentence: str) -> ReviewItem:
@@ -148,3 +153,20 @@ def described(context: GatewayContext, item: ReviewItem) -> str:
             "",
         ]
     )
+
+
+async def _add(
+    context: GatewayContext, item: ReviewItem, agreement: Agreement, *, dry: bool
+) -> str:
+    """Write an agreement, unconfirmed, and close its proposal; return the name of its file.
+
+    In a dry run, the name is empty.
+    """
+    cache = context.map_cache
+    work = partial(learn, context.settings, agreement, confirmed=False, cache=cache, dry=dry)
+    learned = await run_in_thread(work)
+    if dry:
+        return ""
+    await run_in_thread(partial(close_item, context.settings, item.number, refused=False))
+    await refresh_map(context, learned.agreement_file)
+    return learned.agreement_file.name

@@ -1,12 +1,14 @@
 """Mark an agreement as wrong, in general or for one query. Its file does not change."""
 
 import shlex
+from functools import partial
 
 from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted
 from code_intel.learned.files.agreements import existing, look
 from code_intel.learned.history.feedback import note
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
 MAX_REJECTED_QUERY_CHARS = 4000
@@ -45,6 +47,19 @@ def reject(
     effect = "It no longer matches this query." if query else "Agents must verify it before use."
     undo = f"To undo: `code-intel map confirm {shlex.join((term, symbol))}`."
     return Answer(data, f"{head}: {term} → {symbol}{what}. {effect} {undo}")
+
+
+async def reject_agreement(
+    context: GatewayContext,
+    term: str,
+    symbol: str,
+    *,
+    query: str | None = None,
+    dry: bool = False,
+) -> Answer:
+    """Do the same without blocking, for `preview`. No file changes, but the state store."""
+    work = partial(reject, context.settings, term, symbol, query=query, dry=dry)
+    return await run_in_thread(work)
 
 
 def _require_query(query: str) -> None:

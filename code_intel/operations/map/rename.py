@@ -86,6 +86,7 @@ async def rename_agreement(
         body=body,
         old_files=target.old_files,
         dry=dry,
+        cache=context.map_cache,
     )
     done = await run_in_thread(work)
     map_sync = DRY_RUN if dry else await refresh_map(context, done.file)

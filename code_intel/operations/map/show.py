@@ -14,7 +14,7 @@ from code_intel.learned.history.state import open_state
 from code_intel.learned.notes.entries import NoteEntry
 from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.agreement_status import AgreementStatus
-from code_intel.operations.map.current import standings_of
+from code_intel.operations.map.current import all_standings
 from code_intel.operations.map.notes import full_note, note_lines, note_named, notes_of
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
@@ -29,7 +29,7 @@ def show(context: GatewayContext, term: str, symbol: str = "") -> Answer:
         NotFoundError: There is none.
         UsageError: There are several.
     """
-    everything = standings_of(context)
+    everything = all_standings(context)
     if not symbol and not any(_matches(standing, term, "") for standing in everything):
         with suppress(UsageError):
             return _note(context, note_named(context, term))

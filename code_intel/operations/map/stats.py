@@ -1,14 +1,15 @@
 """Measure what the map is worth, how often it answered, and what became of its answers."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from code_intel.foundation.text import counted
 from code_intel.learned.history import outcomes
 from code_intel.learned.history.state import open_state
 from code_intel.learned.history.statistics import MAX_OUTCOMES, Statistics, summarize
-from code_intel.learned.history.worth import Worth, worth_of
-from code_intel.operations.map.current import standings_of
+from code_intel.learned.history.worth import SessionCost, Worth, worth_of
+from code_intel.learned.status.agreement_status import AgreementStatus
+from code_intel.operations.map.current import all_standings
 from code_intel.operations.map.session_costs import session_costs
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
@@ -29,15 +30,26 @@ def map_stats(context: GatewayContext) -> Answer:
     return Answer(data, "\n".join(lines))
 
 
-def map_statistics(context: GatewayContext) -> MapStatistics:
-    """Return the figures as records; this blocks."""
+def map_statistics(
+    context: GatewayContext,
+    known: Sequence[AgreementStatus] | None = None,
+    costs: Iterable[SessionCost] | None = None,
+) -> MapStatistics:
+    """Return the figures as records; this blocks.
+
+    Args:
+        context: The project's context.
+        known: The agreements with their status, if the caller has them.
+        costs: The costs of sessions, if the caller has them.
+    """
     settings = context.settings
     with open_state(settings.state, create=False) as state:
         experiences = state.experiences()
     log = outcomes.read(outcomes.folder_of(settings.state), limit=MAX_OUTCOMES)
-    known = standings_of(context)
+    known = all_standings(context) if known is None else known
     objections = {each.entry.key: each.objections for each in known if each.entry.key}
-    worth = worth_of(experiences, session_costs(settings), objections)
+    costs = session_costs(settings) if costs is None else costs
+    worth = worth_of(experiences, costs, objections)
     return MapStatistics(worth, summarize(experiences, log, known))
 
 

@@ -51,7 +51,8 @@ async def restore_trashed(context: GatewayContext, name: str, *, dry: bool = Fal
         NotFoundError: The trash contains no file with this name, or several.
         UsageError: An agreement with its term and symbol, or a file at its location, exists.
     """
-    done: RestoreResult = await run_in_thread(partial(restore, context.settings, name, dry=dry))
+    work = partial(restore, context.settings, name, dry=dry, cache=context.map_cache)
+    done: RestoreResult = await run_in_thread(work)
     map_sync = DRY_RUN if dry else await refresh_map(context, done.path)
     file = encodable(done.path.relative_to(context.settings.agreements).as_posix())
     term, symbol = done.key or ("", "")

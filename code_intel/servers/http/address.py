@@ -124,10 +124,6 @@ def _bind(
     try:
         # This sets SO_REUSEADDR, so a restarted server need not wait for old connections.
         listening = socket.create_server((str(socket_address[0]), port), family=family)
-        # Connections inherit it. asyncio sets it only for sockets whose protocol is named, and
-        # without it an answer in two parts waits 40 ms for the acknowledgement of the first.
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return listening
     except OSError as error:
         if error.errno == errno.EADDRNOTAVAIL:
             raise _unusable(host, f"{host} is not an address of this machine.") from None
@@ -137,6 +133,10 @@ def _bind(
             code="port_unusable",
             details={"field": field},
         ) from None
+    # Connections inherit it. asyncio sets it only for sockets whose protocol is named, and without
+    # it an answer in two parts waits 40 ms for the acknowledgement of the first.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def _unusable(host: str, message: str) -> UsageError:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from code_intel.errors import NotFoundError
 from code_intel.learned.files.agreements import Key, key_of, make_key
 from code_intel.learned.recall.explain import MAX_EXPLAINED, ExplainedCandidate, explain
+from code_intel.learned.recall.map_search import MIN_SHOWN_SCORE
 from code_intel.learned.recall.recall import fold
 from code_intel.records import (
     READY_SCORE,
@@ -46,6 +47,11 @@ class ExplainedAgreement(NamedTuple):
     phase: Phase | None
     failed: tuple[dict[str, str], ...]
     sentence: str
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether a search shows it, or would if its status allowed that."""
+        return self.candidate.match.score >= MIN_SHOWN_SCORE
 
 
 class MapExplanation(NamedTuple):
@@ -113,9 +119,8 @@ async def neighbours(context: GatewayContext, key: Key) -> list[Neighbour]:
         raise NotFoundError(f"There is no agreement {key[0]} → {key[1]}.")
     term = entry.agreement.nl_term
     found = await run_in_thread(_candidates, context, term)
-    return [
-        Neighbour(each, each.match.score) for each in found if fold(each.agreement.nl_term) != fold(term)
-    ]
+    others = (each for each in found if fold(each.agreement.nl_term) != fold(term))
+    return [Neighbour(each, each.match.score) for each in others]
 
 
 def asking_session(query: str) -> Session:

@@ -1,5 +1,6 @@
 """The pages of the map: its entries, what waits, proposals and the trash."""
 
-from code_intel.ui.pages.map import entry, listing, review, trash
+from code_intel.ui.pages.map import changes, editing, entry, listing, proposals, review, trash
 
-ROUTES = (*listing.ROUTES, *entry.ROUTES, *review.ROUTES, *trash.ROUTES)
+MODULES = (listing, entry, review, changes, editing, proposals, trash)
+ROUTES = tuple(route for module in MODULES for route in module.ROUTES)

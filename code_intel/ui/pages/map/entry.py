@@ -1,6 +1,7 @@
 """Show one entry of the map: what it says, its evidence in the current code, and its history."""
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +13,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from code_intel.chunking.decode import decode
-from code_intel.errors import NotFoundError
 from code_intel.foundation.redaction import masked
 from code_intel.index.safe_files import read_plain
 from code_intel.learned.files.file_history import history_of
@@ -28,7 +28,10 @@ from code_intel.ui.diff import lines_of_patch
 from code_intel.ui.language import N_
 from code_intel.ui.map_entries import MapEntry
 from code_intel.ui.pages.code import Line
+from code_intel.ui.pages.map.changes import changes_of
+from code_intel.ui.pages.map.editing import is_editable
 from code_intel.ui.pages.map.entry_code import CodeOfEntry, code_of_entry
+from code_intel.ui.pages.map.two_steps import notice_of
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render
 
@@ -100,26 +103,18 @@ class EntryPage:
     sessions: frozenset[str] = field(default_factory=frozenset)
 
 
-def named_entry(project: OpenProject, file: str) -> MapEntry:
-    """Return the entry with a file name, as `MapEntry.file`; this blocks.
-
-    Raises:
-        NotFoundError: There is none.
-    """
-    found = project.map_entries().by_file.get(file)
-    if found is None:
-        raise NotFoundError(
-            "The map has no file of this name.",
-            hint="It may have been renamed or deleted. Look for it in the list or in the trash.",
-            details={"field": "file"},
-        )
-    return found
-
-
 async def show(request: Request) -> Response:
     """Show an entry."""
     page = await run_in_thread(_read, project_of(request), request.query_params.get("file", ""))
-    return render(request, "map/entry.html", {"page": page, "entry": page.entry, "events": EVENTS})
+    data = {
+        "page": page,
+        "entry": page.entry,
+        "events": EVENTS,
+        "changes": changes_of(page.entry),
+        "is_editable": is_editable(page.entry),
+        "notice": notice_of(request),
+    }
+    return render(request, "map/entry.html", data)
 
 
 async def history(request: Request) -> Response:
@@ -130,11 +125,12 @@ async def history(request: Request) -> Response:
 
 
 def _read(project: OpenProject, file: str) -> EntryPage:
-    entry, context = named_entry(project, file), project.context
+    began = time.monotonic()
+    entry, context = project.map_entries().named(file), project.context
     agreement, note = entry.agreement, entry.note
     evidence = agreement.evidence if agreement else note.evidence if note else ()
     files = entry.files if agreement else ()
-    use = _use_of(context, entry)
+    use = _use_of(context, entry, began)
     mentioned = {event.session_id for event in use.events}
     mentioned |= {name for alias in use.aliases for name in alias.sessions}
     mentioned |= {said.session_id for said in (agreement, note) if said}
@@ -148,7 +144,7 @@ def _read(project: OpenProject, file: str) -> EntryPage:
     )
 
 
-def _use_of(context: GatewayContext, entry: MapEntry) -> UseOfAgreement:
+def _use_of(context: GatewayContext, entry: MapEntry, since: float) -> UseOfAgreement:
     agreement, status = entry.agreement, entry.source
     if agreement is None or not isinstance(status, AgreementStatus) or not status.entry.key:
         return UseOfAgreement()
@@ -168,9 +164,11 @@ def _use_of(context: GatewayContext, entry: MapEntry) -> UseOfAgreement:
         for alias in agreement.aliases
         for sightings in [found.get(fold(alias), [])]
     ]
-    used = context.map_cache.snapshot(context.settings).memory.uses.get(key, NEVER)
+    memory = context.map_cache.snapshot(context.settings, since=since).memory
     latest = tuple(reversed(events[-MAX_EVENTS:]))
-    return UseOfAgreement(used, tuple(aliases), latest, len(events) - len(latest))
+    return UseOfAgreement(
+        memory.uses.get(key, NEVER), tuple(aliases), latest, len(events) - len(latest)
+    )
 
 
 def _text_of(entry: MapEntry) -> tuple[Line, ...]:
@@ -189,7 +187,7 @@ def _exists(context: GatewayContext, session: str) -> bool:
 
 
 def _read_history(project: OpenProject, file: str) -> dict[str, Any]:
-    entry = named_entry(project, file)
+    entry = project.map_entries().named(file)
     found = history_of(entry.path)
     commits = [(commit, lines_of_patch(commit.patch)) for commit in found.commits]
     return {"entry": entry, "commits": commits, "problem": found.problem}

@@ -16,6 +16,7 @@ from code_intel.tools.context.gateway import run_in_thread
 from code_intel.ui.language import N_
 from code_intel.ui.map_entries import KINDS, MapEntries, MapEntry
 from code_intel.ui.pages.code import number_of
+from code_intel.ui.pages.map.two_steps import notice_of
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render, url
 
@@ -116,7 +117,9 @@ async def show(request: Request) -> Response:
     return render(
         request,
         "map/list.html",
-        data | {"kinds": KINDS, "states": STATES, "columns": columns(wanted)},
+        data
+        | {"kinds": KINDS, "states": STATES, "columns": columns(wanted)}
+        | {"notice": notice_of(request)},
     )
 
 

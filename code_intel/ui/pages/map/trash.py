@@ -1,5 +1,7 @@
-"""List the files in the trash, and show one of them."""
+"""List the files in the trash, show one of them, and restore it."""
 
+from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
@@ -11,9 +13,14 @@ from code_intel.chunking.decode import decode
 from code_intel.foundation.redaction import masked
 from code_intel.learned.files import agreements, trash
 from code_intel.learned.files.trash import TrashEntry
+from code_intel.operations.map.trash import restore_trashed
 from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.context.prints import split_lines
+from code_intel.ui.access import form_of
+from code_intel.ui.language import N_
 from code_intel.ui.pages.code import Line, number_of
+from code_intel.ui.pages.map.changes import address_after
+from code_intel.ui.pages.map.two_steps import Shown, Task, make, notice_of, plan, refusal
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render
 
@@ -24,7 +31,41 @@ async def show(request: Request) -> Response:
     """Show the files in the trash, those deleted last first."""
     page = number_of(request, "page") or 1
     data = await run_in_thread(_read, project_of(request), page)
-    return render(request, "map/trash.html", data)
+    return render(request, "map/trash.html", data | {"notice": notice_of(request)})
+
+
+async def show_restoring(request: Request) -> Response:
+    """Show what restoring a file would do."""
+    if refused := refusal(request):
+        return refused
+    name = request.query_params.get("name", "")
+    shown = await plan(project_of(request), _restoring(request, name))
+    return _restoring_page(request, shown)
+
+
+async def restore(request: Request) -> Response:
+    """Restore a file."""
+    made = await make(request, _restoring(request, form_of(request).get("name", "")))
+    return made if isinstance(made, Response) else _restoring_page(request, made)
+
+
+def _restoring(request: Request, name: str) -> Task:
+    return Task(
+        title=N_("Restore"),
+        explained=N_("The file returns to its place. Nothing is overwritten."),
+        done=N_("Restored."),
+        subject=name,
+        address="/map/trash",
+        path="/map/restore",
+        hidden={"name": name},
+        operation=partial(restore_trashed, project_of(request).writing(), name),
+        after=address_after,
+    )
+
+
+def _restoring_page(request: Request, shown: Shown) -> Response:
+    status = HTTPStatus.CONFLICT if shown.conflict else HTTPStatus.OK
+    return render(request, "map/restore.html", {"shown": shown}, status)
 
 
 async def show_file(request: Request) -> Response:
@@ -64,4 +105,9 @@ def _row(entry: TrashEntry) -> dict[str, Any]:
     }
 
 
-ROUTES = (Route("/map/trash", show), Route("/map/trash/file", show_file))
+ROUTES = (
+    Route("/map/trash", show),
+    Route("/map/trash/file", show_file),
+    Route("/map/restore", show_restoring),
+    Route("/map/restore", restore, methods=["POST"]),
+)

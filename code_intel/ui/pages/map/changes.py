@@ -1,0 +1,260 @@
+"""Confirm, reject, rename or delete an entry of the map, in two steps."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from types import MappingProxyType
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from code_intel.errors import CodeIntelError, NotFoundError, UsageError
+from code_intel.learned.notes.note_status import NoteStatus
+from code_intel.learned.recall.candidates import document_of
+from code_intel.operations.map.confirm import confirm_agreement, confirm_note_named
+from code_intel.operations.map.current import index_words
+from code_intel.operations.map.delete import delete_agreement, delete_note_named
+from code_intel.operations.map.preview import Applied, Operation
+from code_intel.operations.map.reject import reject_agreement
+from code_intel.operations.map.rename import rename_agreement
+from code_intel.records import Definition
+from code_intel.tools.context.freshness import refresh_source
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
+from code_intel.ui.access import form_of
+from code_intel.ui.language import N_
+from code_intel.ui.map_entries import MapEntry
+from code_intel.ui.pages.map.two_steps import Shown, Task, make, plan, refusal, take_back
+from code_intel.ui.project import OpenProject, project_of
+from code_intel.ui.rendering import render, url
+
+PATH = "/map/change"
+Fields = Mapping[str, str]
+"""What a person has filled in."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A kind of change of an entry.
+
+    Attributes:
+        name: Its name in addresses and forms.
+        key: The key that opens its page.
+        title: The title of its page, and of its button.
+        done: What was done.
+        explained: What it means.
+        operation: Returns the operation for an entry and the fields of the form.
+        fields: The fields of its form.
+        stays: Whether the entry exists after the change.
+    """
+
+    name: str
+    key: str
+    title: str
+    done: str
+    explained: str
+    operation: Callable[[GatewayContext, MapEntry, Fields], Operation]
+    fields: tuple[str, ...] = ()
+    stays: bool = True
+
+
+def _confirm(context: GatewayContext, entry: MapEntry, fields: Fields) -> Operation:
+    if entry.note:
+        return partial(confirm_note_named, context, entry.path.name)
+    return partial(confirm_agreement, context, *_pair_of(entry), file=fields["place"])
+
+
+def _reject(context: GatewayContext, entry: MapEntry, fields: Fields) -> Operation:
+    return partial(reject_agreement, context, *_pair_of(entry), query=fields["query"] or None)
+
+
+def _rename(context: GatewayContext, entry: MapEntry, fields: Fields) -> Operation:
+    to, term = fields["to"], fields["term"]
+    return partial(rename_agreement, context, *_pair_of(entry), to=to, new_term=term)
+
+
+def _delete(context: GatewayContext, entry: MapEntry, _fields: Fields) -> Operation:
+    if entry.note:
+        return partial(delete_note_named, context, entry.path.name)
+    return partial(delete_agreement, context, *_pair_of(entry))
+
+
+_CHANGES = (
+    Change(
+        "confirm",
+        "c",
+        N_("Confirm"),
+        N_("Confirmed. Commit the file to share it."),
+        N_("You say that this holds for the code as it is now."),
+        _confirm,
+        ("place",),
+    ),
+    Change(
+        "reject",
+        "r",
+        N_("Reject"),
+        N_("Rejected. Agents must verify it before they rely on it."),
+        N_("Its file stays as it is. Agents must verify it before they rely on it."),
+        _reject,
+        ("query",),
+    ),
+    Change(
+        "rename",
+        "n",
+        N_("Rename"),
+        N_("Renamed."),
+        N_("The old term stays as another term. Uses and objections are kept."),
+        _rename,
+        ("to", "term"),
+    ),
+    Change(
+        "delete",
+        "d",
+        N_("Delete"),
+        N_("Moved to the trash."),
+        N_("The file is moved to the trash, from which it can be restored."),
+        _delete,
+        stays=False,
+    ),
+)
+CHANGES: Mapping[str, Change] = MappingProxyType({each.name: each for each in _CHANGES})
+
+
+def changes_of(entry: MapEntry) -> dict[str, Change]:
+    """Return the changes that make sense for an entry, the most useful first."""
+    return {name: CHANGES[name] for name in _names_of(entry)}
+
+
+def _names_of(entry: MapEntry) -> list[str]:
+    source = entry.source
+    if isinstance(source, NoteStatus):
+        # code-intel never changes the files of decision records.
+        names = ["delete"] if not source.entry.is_record else []
+        return names if source.confirmed else ["confirm", *names]
+    if source.entry.agreement is None:
+        return []
+    is_gone = entry.status == "broken" or source.heir is not None
+    is_good = source.confirmed and entry.status == "valid"
+    first = ["rename"] if is_gone else [] if is_good else ["confirm"]
+    rest = ["reject"] if entry.status != "rejected" else []
+    return [*first, *rest, *([] if is_gone else ["rename"]), "delete"]
+
+
+async def show(request: Request) -> Response:
+    """Show what a change would do, and what must be filled in."""
+    if refused := refusal(request):
+        return refused
+    given = request.query_params
+    change, entry, fields = await _asked(request, given)
+    if change.name == "rename" and not any(fields.values()) and not _heir(entry):
+        return _page(request, change, entry, fields)
+    try:
+        await _refresh(project_of(request).writing(), change, entry)
+        shown = await plan(project_of(request), _task(request, change, entry, fields))
+    except (UsageError, NotFoundError) as error:
+        return _page(request, change, entry, fields, problem=error)
+    return _page(request, change, entry, fields, shown)
+
+
+async def change_entry(request: Request) -> Response:
+    """Make a change."""
+    change, entry, fields = await _asked(request, form_of(request))
+    try:
+        made = await make(request, _task(request, change, entry, fields))
+    except (UsageError, NotFoundError) as error:
+        return _page(request, change, entry, fields, problem=error)
+    return made if isinstance(made, Response) else _page(request, change, entry, fields, made)
+
+
+def address_after(project: OpenProject, applied: Applied, address: str = "/map") -> str:
+    """Return the page of the first entry that a change has written; or else another one."""
+    for file in applied.files:
+        if not file.is_trash and file.after is not None:
+            name = document_of(project.context.map, project.settings.root / file.path)
+            return url("/map/entry", file=name)
+    return address
+
+
+async def _asked(request: Request, given: Mapping[str, str]) -> tuple[Change, MapEntry, Fields]:
+    change = CHANGES.get(given.get("change", ""))
+    if change is None:
+        raise NotFoundError("There is no such change.", hint="Use the buttons of an entry.")
+    entries = await run_in_thread(project_of(request).map_entries)
+    entry = entries.named(given.get("file", ""))
+    return change, entry, {name: given.get(name, "").strip() for name in change.fields}
+
+
+async def _refresh(context: GatewayContext, change: Change, entry: MapEntry) -> None:
+    """Index the source again as far as the change depends on it.
+
+    The second step indexes all of it, as the terminal does.
+    """
+    if change.name == "rename":
+        await run_in_thread(index_words, context, lambda _done, _total: None)
+    elif entry.agreement:
+        await refresh_source(context, entry.files)
+
+
+def _task(request: Request, change: Change, entry: MapEntry, fields: Fields) -> Task:
+    project = project_of(request)
+    address = url("/map/entry", file=entry.file)
+    return Task(
+        title=change.title,
+        explained=change.explained,
+        done=change.done,
+        subject=f"{entry.name} → {entry.symbol}" if entry.symbol else entry.name,
+        address=address,
+        path=PATH,
+        hidden={"change": change.name, "file": entry.file, **fields},
+        operation=change.operation(project.writing(), entry, fields),
+        after=partial(address_after, address=address if change.stays else "/map"),
+    )
+
+
+def _page(
+    request: Request,
+    change: Change,
+    entry: MapEntry,
+    fields: Fields,
+    shown: Shown | None = None,
+    problem: CodeIntelError | None = None,
+) -> Response:
+    data = {
+        "change": change,
+        "entry": entry,
+        "fields": fields,
+        "heir": _heir(entry),
+        "shown": shown,
+        "problem": problem,
+        "places": problem.details.get("definitions", ()) if problem else (),
+    }
+    status = HTTPStatus.CONFLICT if shown and shown.conflict else HTTPStatus.OK
+    status = HTTPStatus.BAD_REQUEST if problem else status
+    return render(request, "map/change.html", data, status)
+
+
+def _heir(entry: MapEntry) -> Definition | None:
+    return None if isinstance(entry.source, NoteStatus) else entry.source.heir
+
+
+def _pair_of(entry: MapEntry) -> tuple[str, str]:
+    """Return the term and the symbol of an agreement.
+
+    Raises:
+        UsageError: The entry is a note, or its file cannot be read.
+    """
+    if entry.agreement is None:
+        raise UsageError(
+            "This change is for agreements whose file can be read.",
+            hint="Edit the file instead.",
+            details={"field": "file"},
+        )
+    return entry.agreement.nl_term, entry.agreement.symbol
+
+
+ROUTES = (
+    Route(PATH, show),
+    Route(PATH, change_entry, methods=["POST"]),
+    Route("/map/undo", take_back, methods=["POST"]),
+)

@@ -1,0 +1,190 @@
+"""Change the map in two steps: show what would change, then make the change if it is still that.
+
+A change is an operation of the terminal with all its arguments. The first step runs it without
+writing anything. The second step runs it only if it would still change the same files in the same
+way; otherwise the page shows the new difference.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from code_intel.errors import ConflictError
+from code_intel.operations.map.current import index_words
+from code_intel.operations.map.preview import (
+    Applied,
+    FileChange,
+    Operation,
+    Preview,
+    apply,
+    preview,
+    undo,
+)
+from code_intel.tools.context.gateway import run_in_thread
+from code_intel.ui.access import form_of
+from code_intel.ui.diff import DiffLine, compare
+from code_intel.ui.project import OpenProject, project_of
+from code_intel.ui.rendering import render
+from code_intel.ui.writes import Write
+
+_TIMES = re.compile(r"^learned_at:.*\n", re.MULTILINE)
+"""What differs between two previews of the same change."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A change of one thing.
+
+    Attributes:
+        title: The title of its page, and of its button.
+        explained: What the change means.
+        done: What was done, for the notice after it.
+        subject: The name of the thing.
+        address: The page of the thing, to which a person returns.
+        path: The address of the POST.
+        hidden: The fields of the POST that identify the change.
+        operation: The operation.
+        after: Returns the page to show after the change.
+    """
+
+    title: str
+    explained: str
+    done: str
+    subject: str
+    address: str
+    path: str
+    hidden: Mapping[str, str]
+    operation: Operation
+    after: Callable[[OpenProject, Applied], str]
+
+
+class FileDiff(NamedTuple):
+    """The difference of a file; `old_name` is another one if the file is renamed."""
+
+    name: str
+    old_name: str
+    lines: Sequence[DiffLine]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the page of a change shows.
+
+    Attributes:
+        task: The change.
+        files: The differences.
+        seal: What the POST sends back.
+        answer: What the terminal would say.
+        data: The data of this answer.
+        conflict: Whether something has changed since the difference was shown.
+    """
+
+    task: Task
+    files: Sequence[FileDiff]
+    seal: str
+    answer: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    conflict: bool = False
+
+
+async def plan(project: OpenProject, task: Task, *, conflict: bool = False) -> Shown:
+    """Return what a change would do; nothing is written.
+
+    Raises:
+        CodeIntelError: The change is not possible.
+    """
+    found = await preview(project.writing(), task.operation)
+    return _shown(task, found, conflict=conflict)
+
+
+async def make(request: Request, task: Task) -> Response | Shown:
+    """Make a change and go on to its page; if it is not what was shown, return what it is now.
+
+    Raises:
+        CodeIntelError: The change is not possible.
+    """
+    project, context = project_of(request), project_of(request).writing()
+    await run_in_thread(index_words, context, lambda _done, _total: None)
+    found = await preview(context, task.operation)
+    if _seal(found) != form_of(request).get("seal", ""):
+        return _shown(task, found, conflict=True)
+    try:
+        applied = await apply(context, task.operation, found.token)
+    except ConflictError:
+        return await plan(project, task, conflict=True)
+    write = project.writes.add(task.done, task.subject, applied, task.address)
+    return redirect(task.after(project, applied), write)
+
+
+async def take_back(request: Request) -> Response:
+    """Undo a change of this server, and go to the page of what it changed."""
+    project = project_of(request)
+    write = project.writes.get(form_of(request).get("write", ""))
+    if write is None or write.is_undone:
+        raise ConflictError(
+            "This change cannot be undone any more.",
+            hint="The server remembers its last changes while it runs. Make another change.",
+        )
+    await undo(project.writing(), write.applied)
+    project.writes.mark_undone(write.id)
+    return redirect(write.address, write)
+
+
+def redirect(address: str, write: Write) -> Response:
+    """Go to a page that shows a notice about a change."""
+    joint = "&" if "?" in address else "?"
+    return RedirectResponse(f"{address}{joint}write={write.id}", HTTPStatus.SEE_OTHER)
+
+
+def notice_of(request: Request) -> Write | None:
+    """Return the change about which a page has a notice."""
+    return project_of(request).writes.get(request.query_params.get("write", ""))
+
+
+def refusal(request: Request) -> Response | None:
+    """Return an error page if the page only reads."""
+    if not project_of(request).readonly:
+        return None
+    what = "This page only reads."
+    remedy = "Start `code-intel ui` without `--read-only` to change the map."
+    return render(request, "error.html", {"what": what, "remedy": remedy}, HTTPStatus.FORBIDDEN)
+
+
+def _shown(task: Task, found: Preview, *, conflict: bool) -> Shown:
+    answer, data = found.answer.text, found.answer.data
+    return Shown(task, diffs_of(found.files), _seal(found), answer, data, conflict)
+
+
+def diffs_of(files: Sequence[FileChange]) -> list[FileDiff]:
+    """Return the differences of files, without copies in the trash. Pure.
+
+    A file that is removed while another one is created is a renamed file.
+    """
+    shown = [each for each in files if not each.is_trash]
+    old = [each for each in shown if each.after is None]
+    new = [each for each in shown if each.before is None]
+    if len(old) == len(new) == 1:
+        lines = compare(old[0].before or "", new[0].after or "")
+        rest = [each for each in shown if each not in {*old, *new}]
+        return [FileDiff(new[0].path, old[0].path, lines), *diffs_of(rest)]
+    return [
+        FileDiff(each.path, each.path, compare(each.before or "", each.after or ""))
+        for each in shown
+    ]
+
+
+def _seal(found: Preview) -> str:
+    """Return a digest of what a preview shows."""
+    texts = [
+        _TIMES.sub("", text or "")
+        for each in found.files
+        if not each.is_trash
+        for text in (each.path, each.before, each.after)
+    ]
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,170 @@
+"""The page Ask shows what the map and the source answer, and why each result is where it is."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from code_intel.config import load_settings
+from code_intel.index.facade import Index
+from code_intel.ui.pages.ask import COLOURS, Piece, pieces
+from code_intel.ui.rendering import url
+from map_files import LOGIN, agree
+from page_client import PageClient, opened_page
+
+HOSTILE = "<script x-hacked>alert(1)</script>"
+
+
+@pytest.fixture
+def with_model(embedded_shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A shop with vectors, and a model for questions."""
+    monkeypatch.setenv("CODE_INTEL_CACHE_DIR", str(embedded_shop.parent / "cache"))
+    monkeypatch.setenv("CODE_INTEL_EMBEDDING", "faithful")
+    return Path(shutil.copytree(embedded_shop, tmp_path / "shop"))
+
+
+def ask(page: PageClient, q: str, **fields: str) -> str:
+    return page.get(url("/ask", q=q, **fields))
+
+
+def text(page: PageClient, q: str, **fields: str) -> str:
+    return page.text(url("/ask", q=q, **fields))
+
+
+def found_files(html: str) -> list[str]:
+    return re.findall(r'<h3 class="path"><a [^>]*>(.*?)</a>', html)
+
+
+def synced(root: Path) -> None:
+    with Index(load_settings(root).forest) as index:
+        index.complete(words_only=True)
+
+
+def test_the_form_alone_searches_nothing(shop: Path) -> None:
+    with opened_page(shop) as page:
+        for address in ("/ask", "/ask?q=", "/ask?q=+&why_not=a.py"):
+            html = page.get(address)
+            assert '<form class="filter ask" role="search" action="/ask">' in html
+            assert "of-source" not in html
+
+
+def test_the_source_is_shown_with_the_words_marked_and_links_to_the_code(shop: Path) -> None:
+    with opened_page(shop) as page:
+        html = ask(page, "shipping fee")
+        assert found_files(html)[0] == "src/cart/shipping.py"
+        assert "<mark>shipping_fee</mark>(total" in html
+        link = re.search(r'<h3 class="path"><a href="(.*?)#L\d+">', html)
+        assert link
+        assert "def shipping_fee" in page.text(link[1].replace("&amp;", "&"))
+
+
+def test_each_file_has_a_bar_and_the_same_as_a_table(shop: Path) -> None:
+    with opened_page(shop) as page:
+        html = ask(page, "cart total price", corpus="forest")
+        files = found_files(html)
+        assert len(files) > 1
+        bars = re.findall(r'<svg class="bar" width="320".*?</svg>', html, re.DOTALL)
+        assert len(bars) == len(files) == html.count("The rows as numbers")
+        assert f'part-{COLOURS["words"]}"' in bars[0]
+        for table in html.split("The rows as numbers")[1:]:
+            points = re.findall(r'lang="en">\w+</th><td class="number">([+-][\d.]+)', table)
+            score = re.search(r'Score</th><td class="number">([\d.]+)', table)
+            assert score
+            rows = points[: table[: score.start()].count('lang="en"')]
+            assert sum(map(float, rows)) == pytest.approx(float(score[1]), abs=0.05)
+
+
+def test_what_a_reduction_took_is_part_of_the_bar(shop: Path) -> None:
+    with opened_page(shop) as page:
+        html = ask(page, "cart total price", corpus="forest")
+        assert "tests/test_cart.py" in found_files(html)
+        assert '<rect class="taken"' in html
+        assert "× 0.10" in html
+        assert "taken away by a reduction" in html
+
+
+def test_a_part_of_the_question_is_asked(shop: Path) -> None:
+    with opened_page(shop) as page:
+        assert "A session would" not in text(page, "login", corpus="forest")
+        assert found_files(ask(page, "login", corpus="map")) == []
+        assert "A session would ask the forest" in text(page, "login")
+
+
+@pytest.mark.model
+def test_the_map_says_where_it_leads_before_the_source(with_model: Path) -> None:
+    agree(with_model, *LOGIN)
+    agree(with_model, "sign-in page", "AuthService", confirmed=False)
+    with opened_page(with_model) as page:
+        shown = text(page, "login")
+        assert "A session would be READY, by the agreement login → AuthService.login." in shown
+        assert shown.index("It leads to READY") < shown.index("src/auth/service.py")
+        assert "Measure Value Log-odds margin" in shown
+        shown = text(page, "sign-in page")
+        assert "A session would go to VERIFICATION" in shown
+        assert "confirmed : the agreement is not confirmed." in shown
+        entry = re.search(
+            r'<h3><a href="(/map/entry[^"]*)">sign-in page', ask(page, "sign-in page")
+        )
+        assert entry
+        assert "AuthService" in page.text(entry[1])
+
+
+@pytest.mark.model
+def test_a_file_that_lost_says_where(with_model: Path) -> None:
+    (with_model / ".env").write_text("KEY=1\n", encoding="utf-8")
+    with opened_page(with_model) as page:
+        shown = text(page, "shipping fee", why_not="src/cart/shipping.py")
+        assert "It is shown: file 1 of " in shown
+        shown = text(page, "shipping fee", why_not="docs/deployment.md")
+        assert "docs/deployment.md" in shown
+        assert "Row This file Last file shown" in shown
+        assert "It is skipped: may hold secrets." in text(page, "shipping fee", why_not=".env")
+        assert "There is no such file." in text(page, "shipping fee", why_not="none.py")
+
+
+def test_a_question_that_nothing_answers_says_so(shop: Path) -> None:
+    with opened_page(shop) as page:
+        assert "Nothing is likely. Use other words." in text(page, "qqqzzzxxx")
+        shown = text(page, "?!", why_not="src/cart/cart.py")
+        assert "The question has no word to search for." in shown
+
+
+def test_what_files_and_questions_say_is_text(shop: Path) -> None:
+    (shop / "hostile.py").write_text(f"hostile = '''{HOSTILE}'''\n", encoding="utf-8")
+    synced(shop)
+    with opened_page(shop) as page:
+        for q in ("hostile", HOSTILE):
+            html = ask(page, q, why_not=HOSTILE)
+            assert "<script x-hacked" not in html
+            assert "&lt;" in html
+        assert "hostile.py" in found_files(ask(page, "hostile"))
+
+
+def test_a_secret_in_the_code_is_masked(shop: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    (shop / "tokens.py").write_text(f"github_token_example = '{secret}'\n", encoding="utf-8")
+    synced(shop)
+    with opened_page(shop) as page:
+        html = ask(page, "github token example")
+        assert "tokens.py" in found_files(html)
+        assert secret not in html
+
+
+def test_the_page_speaks_japanese(shop: Path) -> None:
+    with opened_page(shop, language="ja") as page:
+        shown = text(page, "送料の計算", why_not="src/cart/cart.py")
+        assert "各行の数値" in shown
+        assert "このファイル" in shown
+
+
+def test_words_of_the_question_are_marked_in_a_line() -> None:
+    assert pieces("def read_invoices(x):", {"invoic"}) == (
+        Piece("def "),
+        Piece("read_invoices", marked=True),
+        Piece("(x):"),
+    )
+    assert pieces("", {"x"}) == ()
+    assert (
+        "".join(piece.text for piece in pieces("  送料の計算 = 1", {"送料"})) == "  送料の計算 = 1"
+    )

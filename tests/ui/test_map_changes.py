@@ -1,0 +1,318 @@
+"""Confirm, reject, rename, delete and restore on the page: shown first, then made, then undone."""
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from code_intel.config import load_settings
+from code_intel.learned.files import trash
+from code_intel.learned.history.state import open_state
+from code_intel.ui.rendering import url
+from forms import forms_of, submit
+from learned.builders import agreements_of, confirmed_keys, file_contents, pairs_of, rewrite
+from map_files import LOGIN, agree, entry_page
+from page_client import PageClient, opened_page, text_of
+
+CHANGE, UNDO = "/map/change", "/map/undo"
+NOTE = "---\nkind: convention\nconfirmed: false\n---\n\n# Be kind\n\nAlways.\n"
+
+
+@pytest.fixture(autouse=True)
+def words_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODE_INTEL_EMBEDDING", "off")
+
+
+def planned(page: PageClient, change: str, file: Path, **fields: str) -> str:
+    """Return the page that shows what a change would do."""
+    name = file.relative_to(page.project.settings.root).as_posix()
+    return page.get(url(CHANGE, change=change, file=name, **fields))
+
+
+def contents(root: Path) -> Mapping[str, bytes]:
+    """Return the files of the map of a project."""
+    return file_contents(root / ".code-intel")
+
+
+def diff_lines(page: str, kind: str) -> list[str]:
+    """Return the lines that a page shows as added or removed."""
+    rows = re.findall(rf'<tr class="{kind}">.*?<pre>(.*?)</pre>', page, re.DOTALL)
+    return [html.unescape(row) for row in rows]
+
+
+def test_an_agreement_is_confirmed_after_its_difference_was_shown(shop: Path) -> None:
+    file = agree(shop, *LOGIN, confirmed=False)
+    before = contents(shop)
+    with opened_page(shop) as page:
+        shown = planned(page, "confirm", file)
+        assert diff_lines(shown, "added") == ["confirmed: true"]
+        assert diff_lines(shown, "removed") == ["confirmed: false"]
+        assert "src/auth/service.py:29" in shown
+        assert contents(shop) == before
+        after = submit(page, shown, CHANGE)
+        assert "Confirmed. Commit the file to share it." in text_of(after)
+        assert "login → AuthService.login" in text_of(after)
+        assert confirmed_keys(load_settings(shop)) == {LOGIN}
+        assert '<span class="state valid">' in after
+
+
+def test_a_change_can_be_undone_once(shop: Path) -> None:
+    file = agree(shop, *LOGIN, confirmed=False)
+    before = file.read_bytes()
+    with opened_page(shop) as page:
+        after = submit(page, planned(page, "confirm", file), CHANGE)
+        undone = submit(page, after, UNDO)
+        assert "Undone. login → AuthService.login" in text_of(undone)
+        assert '<span class="state unconfirmed">' in undone
+        assert file.read_bytes() == before
+        assert confirmed_keys(load_settings(shop)) == set()
+        assert not forms_of(undone, UNDO)
+        assert "cannot be undone any more" in text_of(submit(page, after, UNDO, 409))
+
+
+def test_an_undo_that_no_longer_fits_changes_nothing(shop: Path) -> None:
+    file = agree(shop, *LOGIN, confirmed=False)
+    with opened_page(shop) as page:
+        after = submit(page, planned(page, "confirm", file), CHANGE)
+        rewrite(file, lambda text: text.replace("does it", "does more"))
+        current = file.read_bytes()
+        assert "Changed in the meantime" in text_of(submit(page, after, UNDO, 409))
+        assert file.read_bytes() == current
+
+
+def test_nothing_is_written_if_the_file_has_changed_since_it_was_shown(shop: Path) -> None:
+    file = agree(shop, *LOGIN, confirmed=False)
+    with opened_page(shop) as page:
+        shown = planned(page, "confirm", file)
+        rewrite(file, lambda text: text.replace("does it", "does more"))
+        current = file.read_bytes()
+        again = submit(page, shown, CHANGE, 409)
+        assert "Nothing was written. This is the difference now." in text_of(again)
+        assert file.read_bytes() == current
+        submit(page, again, CHANGE)
+        assert confirmed_keys(load_settings(shop)) == {LOGIN}
+
+
+def test_nothing_is_confirmed_if_the_code_has_changed_since_it_was_shown(shop: Path) -> None:
+    file = agree(shop, *LOGIN, confirmed=False)
+    service = shop / "src" / "auth" / "service.py"
+    with opened_page(shop) as page:
+        shown = planned(page, "confirm", file)
+        rewrite(service, lambda text: text.replace("def login(", "def login(  "))
+        again = submit(page, shown, CHANGE, 409)
+        assert any(line.startswith("symbol_digest") for line in diff_lines(again, "added"))
+        assert confirmed_keys(load_settings(shop)) == set()
+
+
+def test_two_windows_lose_nothing(shop: Path) -> None:
+    file = agree(shop, *LOGIN, confirmed=False)
+    with opened_page(shop) as one, opened_page(shop) as two:
+        first = planned(one, "confirm", file)
+        second = planned(two, "rename", file, term="sign in")
+        submit(one, first, CHANGE)
+        again = submit(two, second, CHANGE, 409)
+        assert "confirmed: true" in html.unescape(again)
+        submit(two, again, CHANGE)
+        (agreement,) = agreements_of(load_settings(shop)).values()
+        assert (agreement.nl_term, agreement.aliases) == ("sign in", ("login",))
+        assert agreement.confirmed
+
+
+def test_a_rejection_shows_that_no_file_changes(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    before = file.read_bytes()
+    with opened_page(shop) as page:
+        shown = planned(page, "reject", file)
+        assert "No file changes." in text_of(shown)
+        after = submit(page, shown, CHANGE)
+        assert '<span class="state rejected">' in after
+        assert "A person has rejected it." in text_of(after)
+        undone = submit(page, after, UNDO)
+        assert '<span class="state valid">' in undone
+        assert file.read_bytes() == before
+
+
+def test_an_agreement_is_rejected_for_one_question(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    with opened_page(shop) as page:
+        after = submit(page, planned(page, "reject", file, query="sign <b>out"), CHANGE)
+        assert "rejected sign <b>out a person" in text_of(after)
+        with open_state(load_settings(shop).state) as state:
+            (event,) = (each for each in state.experiences() if each.kind == "rejected")
+        assert event.wording == "sign <b>out"
+
+
+def test_a_rename_shows_where_the_symbol_moved(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    service = shop / "src" / "auth" / "service.py"
+    rewrite(service, lambda text: text.replace("def login", "def sign_in"))
+    with opened_page(shop) as page:
+        page.project.writing().forest.complete(words_only=True)
+        entry = page.get(entry_page(file, shop))
+        assert "was renamed to AuthService.sign_in" in text_of(entry)
+        shown = planned(page, "rename", file)
+        assert "now called AuthService.sign_in" in text_of(shown)
+        assert 'symbol: "AuthService.sign_in"' in diff_lines(shown, "added")
+        assert len(re.findall('<div class="code diff"', shown)) == 1
+        after = submit(page, shown, CHANGE)
+        assert text_of(after).count("login → AuthService.sign_in") >= 1
+        assert "code-intel/agreements/login_AuthService.sign_in" in text_of(after)
+        undone = submit(page, after, UNDO)
+        assert list(agreements_of(load_settings(shop))) == [LOGIN]
+        assert file.exists()
+        assert "Undone." in text_of(undone)
+
+
+def test_a_rename_asks_for_a_name_first(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    with opened_page(shop) as page:
+        asked = planned(page, "rename", file)
+        assert not forms_of(asked, CHANGE)
+        assert forms_of(asked, CHANGE, "get")
+        shown = planned(page, "rename", file, term="<script>x</script>")
+        assert "<script>x" not in shown
+        assert 'nl_term: "<script>x</script>"' in diff_lines(shown, "added")
+
+
+def test_a_name_that_does_not_exist_is_refused_with_the_form(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    with opened_page(shop) as page:
+        name = file.relative_to(shop).as_posix()
+        answer = page.get(url(CHANGE, change="rename", file=name, to="no_such"), 400)
+        assert "no_such is not defined in the index." in text_of(answer)
+        assert forms_of(answer, CHANGE, "get")[0]["to"] == "no_such"
+
+
+def test_an_agreement_of_several_files_asks_which_one_is_meant(shop: Path) -> None:
+    file = agree(shop, "fee", "no_file_yet", confirmed=False)
+    for name in ("one", "two"):
+        (shop / "src" / f"{name}.py").write_text("def no_file_yet():\n    return 1\n", "utf-8")
+    with opened_page(shop) as page:
+        page.project.writing().forest.complete(words_only=True)
+        name = file.relative_to(shop).as_posix()
+        asked = page.get(url(CHANGE, change="confirm", file=name), 400)
+        links = re.findall(r'href="(/map/change\?[^"]*place=[^"]*)"', asked)
+        assert len(links) == 2
+        after = submit(page, page.get(html.unescape(links[1])), CHANGE)
+        assert "src/two.py" in text_of(after)
+
+
+def test_a_deleted_agreement_goes_to_the_trash_and_is_restored(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    before = file.read_bytes()
+    settings = load_settings(shop)
+    with opened_page(shop) as page:
+        after = submit(page, planned(page, "delete", file), CHANGE)
+        assert "Moved to the trash." in text_of(after)
+        assert not file.exists()
+        assert pairs_of(settings) == {}
+        (name,) = (each.name for each in trash.contents(settings))
+        shown = page.get(url("/map/restore", name=name))
+        assert 'nl_term: "login"' in diff_lines(shown, "added")
+        restored = submit(page, shown, "/map/restore")
+        assert "Restored." in text_of(restored)
+        assert file.read_bytes() == before
+        assert confirmed_keys(settings) == {LOGIN}
+        submit(page, restored, UNDO)
+        assert not file.exists()
+
+
+def test_a_file_is_not_restored_over_another_one(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    settings = load_settings(shop)
+    trash.copy(settings, file, now=datetime.now(UTC))
+    rewrite(file, lambda text: text.replace("does it", "does more"))
+    with opened_page(shop) as page:
+        (name,) = (each.name for each in trash.contents(settings))
+        assert "exists" in page.text(url("/map/restore", name=name), 400)
+
+
+def test_a_note_is_confirmed_and_deleted(shop: Path) -> None:
+    note = shop / ".code-intel" / "agreements" / "kind.md"
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(NOTE, "utf-8")
+    with opened_page(shop) as page:
+        after = submit(page, planned(page, "confirm", note), CHANGE)
+        assert "confirmed: true" in note.read_text("utf-8")
+        assert '<span class="state valid">' in after
+        submit(page, planned(page, "delete", note), CHANGE)
+        assert not note.exists()
+
+
+def test_a_decision_record_is_not_changed(shop: Path) -> None:
+    config = shop / "devrag-map.json"
+    known = json.loads(config.read_text("utf-8"))
+    known["document_patterns"] = [*known["document_patterns"], "./docs/adr"]
+    config.write_text(json.dumps(known), "utf-8")
+    record = shop / "docs" / "adr" / "0001-use-git.md"
+    record.parent.mkdir(parents=True)
+    record.write_text("# 1. Use git\n\n## Status\n\nAccepted\n\n## Decision\n\nGit.\n", "utf-8")
+    with opened_page(shop) as page:
+        found = page.get(entry_page(record, shop))
+        assert "/map/edit" not in found
+        assert "change=delete" not in found
+        assert "change=confirm" in found
+
+
+def test_an_unreadable_file_offers_only_to_be_edited(shop: Path) -> None:
+    agree(shop, *LOGIN)
+    file = shop / ".code-intel" / "agreements" / "bad.md"
+    file.write_text("nothing", "utf-8")
+    with opened_page(shop) as page:
+        found = page.get(entry_page(file, shop))
+        assert "/map/change" not in found
+        assert "/map/edit" in found
+        answer = page.get(url(CHANGE, change="confirm", file=".code-intel/agreements/bad.md"), 400)
+        assert "for agreements whose file can be read" in text_of(answer)
+
+
+@pytest.mark.parametrize(
+    "address", [f"{CHANGE}?change=none&file=x", f"{CHANGE}?change=confirm&file=none", CHANGE]
+)
+def test_a_change_that_does_not_exist_is_not_found(shop: Path, address: str) -> None:
+    with opened_page(shop) as page:
+        page.get(address, 404)
+
+
+def test_a_page_that_only_reads_shows_no_forms_and_refuses_all(shop: Path) -> None:
+    file = agree(shop, *LOGIN, confirmed=False)
+    before = contents(shop)
+    with opened_page(shop, readonly=True) as page:
+        found = page.get(entry_page(file, shop))
+        assert "/map/change" not in found
+        assert "/map/edit" not in found
+        name = file.relative_to(shop).as_posix()
+        for address in (
+            url(CHANGE, change="confirm", file=name),
+            url("/map/edit", file=name),
+            url("/map/restore", name="x"),
+        ):
+            assert "This page only reads." in page.text(address, 403)
+        for path in (CHANGE, UNDO, "/map/edit", "/map/restore", "/map/proposals"):
+            assert page.post(path, change="confirm", file=name).status_code == 403
+        assert contents(shop) == before
+
+
+def test_a_form_without_its_seal_only_shows_the_difference(shop: Path) -> None:
+    file = agree(shop, *LOGIN, confirmed=False)
+    before = contents(shop)
+    with opened_page(shop) as page:
+        name = file.relative_to(shop).as_posix()
+        answer = page.post(CHANGE, change="confirm", file=name)
+        assert answer.status_code == 409
+        assert contents(shop) == before
+
+
+def test_the_undo_of_another_server_is_unknown(shop: Path) -> None:
+    file = agree(shop, *LOGIN, confirmed=False)
+    with opened_page(shop) as page:
+        after = submit(page, planned(page, "confirm", file), CHANGE)
+    with opened_page(shop) as other:
+        fields = forms_of(after, UNDO)[0] | {"csrf": other.access.csrf}
+        answer = other.client.post(UNDO, data=fields)
+        assert answer.status_code == 409
+        assert "cannot be undone any more" in text_of(answer.text)
