@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from httpx2 import Response
 
 from command_projects import GROUP, INSTRUCTION, executable, prompted, stocked
 from page_client import PageClient, opened_page
@@ -42,6 +43,11 @@ def running(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def address(name: dict[str, str], **options: str) -> str:
     return f"/commands/show?{urlencode(name | options)}"
+
+
+def run(page: PageClient, fields: dict[str, str]) -> Response:
+    """Send the form that runs a program."""
+    return page.client.post("/commands/run", data={**fields, "csrf": page.access.csrf})
 
 
 def prompt_of(found: str) -> str:
@@ -223,7 +229,7 @@ def test_a_program_runs_by_a_form_with_the_token(running: Path) -> None:
         refused = page.client.post("/commands/run", data=fields | {"csrf": "x"})
         assert refused.status_code == 403
         assert not (running / RAN).exists()
-        done = page.post("/commands/run", **fields)
+        done = run(page, fields)
         assert done.status_code == 200
         assert prompt_of(done.text) == (
             "a\nbgot: --config=climpt-git group-commit unstaged-changes --edition=detailed\n"
@@ -237,7 +243,7 @@ def test_a_page_that_only_reads_offers_and_starts_no_program(running: Path) -> N
         text = page.text(address(GROUP))
         assert "This page only reads, so it starts no program." in text
         assert "Run the program" not in text
-        assert page.post("/commands/run", **GROUP).status_code == 403
+        assert run(page, GROUP).status_code == 403
     assert not (running / RAN).exists()
 
 
@@ -254,7 +260,7 @@ def test_a_program_that_fails_shows_its_message(
     monkeypatch.setenv("CODE_INTEL_COMMAND_RUNNER", failing)
     stocked(project)
     with opened_page(project) as page:
-        done = page.post("/commands/run", **GROUP)
+        done = run(page, GROUP)
     assert done.status_code == 409
     assert "ended with exit code 3" in done.text
     assert "&lt;b&gt;broken&lt;/b&gt;" in done.text

@@ -105,6 +105,7 @@ def test_a_plan_is_stale_once_a_result_has_changed(page: PageClient, shop: Path)
     assert "changed since" in text
     (shop / LOGIN_FILE).unlink()
     assert "stale 2 changed" in page.text("/plans")
+    assert "file is gone" in page.text(address)
 
 
 def test_a_knowledge_page_has_the_marks_of_searches(page: PageClient, shop: Path) -> None:
