@@ -17,11 +17,12 @@ from code_intel.chunking import decode
 from code_intel.errors import NotFoundError
 from code_intel.foundation import git
 from code_intel.index.corpus import MAX_FILE_BYTES, SECRET_REASON, refusal
-from code_intel.operations.standing import Standing, standing_of_prints
+from code_intel.operations.standing import Standing
 from code_intel.session import journal
 from code_intel.session.state import Print, SessionCall
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
-from code_intel.tools.context.prints import current_text, place_of, split_lines
+from code_intel.tools.context.prints import place_of, split_lines
+from code_intel.ui.current_files import CurrentFiles
 from code_intel.ui.language import N_
 from code_intel.ui.pages.code import Line, number_of
 from code_intel.ui.pages.sessions.timeline import seen_lines, timeline
@@ -87,7 +88,8 @@ def seen_text(context: GatewayContext, name: str, seq: int, file: str) -> SeenTe
         )
     texts: dict[int, str] = {}
     left, commits = prints, []
-    current = current_text(context, file)
+    files = CurrentFiles(context)
+    current = files.text(file)
     for source, lines in _versions(context.root, session.commit or "", file, current):
         missing = [each for each in left if not _take(each, lines, texts)]
         if len(missing) < len(left) and source != NOW:
@@ -100,7 +102,7 @@ def seen_text(context: GatewayContext, name: str, seq: int, file: str) -> SeenTe
         tuple(Line(number, texts[number]) for number in sorted(texts)),
         tuple((run.first, run.last) for run in seen_lines(left)),
         tuple(commits),
-        _worst([standing_of_prints(run.prints, current) for run in seen_lines(prints)]),
+        _worst([files.standing(file, run.prints) for run in seen_lines(prints)]),
         call,
         next(record.at for record in records if record.seq == seq),
     )
@@ -109,7 +111,7 @@ def seen_text(context: GatewayContext, name: str, seq: int, file: str) -> SeenTe
 def _worst(found: Sequence[Standing]) -> Standing:
     """Return where all lines stand: the state of those that have changed most."""
     states = [each.state for each in found]
-    state = next((state for state in ("changed", "moved") if state in states), "unchanged")
+    state = next((state for state in ("gone", "changed", "moved") if state in states), "unchanged")
     return Standing(state, found[0].first, found[-1].last)
 
 
