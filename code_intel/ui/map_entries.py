@@ -147,8 +147,9 @@ class MapEntryCache:
         now = now or datetime.now(UTC)
         with self._lock:
             found = context.map_cache.snapshot(context.settings, now=now)
-            state, token = context.forest.freshness().state, context.forest.store.version_token()
-            world = (state, token, now.replace(minute=0, second=0, microsecond=0))
+            token = context.forest.store.version_token()
+            is_complete = context.forest.freshness().state in {"fresh", "stale"}
+            world = (is_complete, token, now.replace(minute=0, second=0, microsecond=0))
             basis = (world, found.revision, found.trust, found.memory, found.notes)
             if basis != self._basis:
                 if world != self._world or token is None:

@@ -1,17 +1,20 @@
 """Open the project of the page: its settings, indexes and model."""
 
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
 from code_intel.config import Settings
 from code_intel.index.facade import Index
+from code_intel.learned.history.answer_sizes import AnswerSize
 from code_intel.operations.map.session_costs import SessionFigureCache, SessionFigures
 from code_intel.tools.context.commands import CommandContext, open_commands
 from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
+from code_intel.ui.freshness import FreshnessCheck
 from code_intel.ui.map_entries import MapEntries, MapEntryCache
 from code_intel.ui.updating import Updater
 from code_intel.ui.writes import Writes
@@ -28,6 +31,7 @@ class OpenProject:
         readonly: Whether the page may write nothing.
         services: The services of the map and the forest, for reading.
         context: The context for reading.
+        freshness: Compares the indexes with the disk in the background.
         updater: Updates the indexes in the background.
         writes: The last changes, which can be undone.
     """
@@ -36,6 +40,7 @@ class OpenProject:
     readonly: bool
     services: tuple[CorpusService, CorpusService] = field(init=False)
     context: GatewayContext = field(init=False)
+    freshness: FreshnessCheck = field(init=False)
     updater: Updater = field(init=False)
     writes: Writes = field(default_factory=Writes)
     _entries: MapEntryCache = field(default_factory=MapEntryCache)
@@ -47,6 +52,9 @@ class OpenProject:
     def __post_init__(self) -> None:
         """Create the services; nothing is opened yet."""
         map_service, forest_service = self.services = open_project(self.settings, readonly=True)
+        for service in self.services:
+            service.index.check_disk = False  # `freshness` does it, while no page waits
+        self.freshness = FreshnessCheck(self.services)
         self.context = GatewayContext(
             settings=self.settings,
             upstream=in_process(map_service, forest_service),
@@ -63,9 +71,14 @@ class OpenProject:
         """Return the entries of the map with their status; this blocks."""
         return self._entries.entries(self.context)
 
-    def session_figures(self) -> list[SessionFigures]:
-        """Return what the newest sessions cost, and what the map answered in them; this blocks."""
-        return self._figures.figures(self.settings)
+    def session_figures(
+        self, sizes: Mapping[str, Sequence[AnswerSize]] | None = None
+    ) -> list[SessionFigures]:
+        """Return what the newest sessions cost, and what the map answered in them; this blocks.
+
+        `sizes` is the log of answers, if the caller has read it.
+        """
+        return self._figures.figures(self.settings, sizes)
 
     def writing(self) -> GatewayContext:
         """Return a context whose indexes may be changed; it shares the model of the other one."""
