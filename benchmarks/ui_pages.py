@@ -37,6 +37,20 @@ PAGES = {
     "a static file": STATIC,
     "overview": "/",
     "code": "/code?file={file}&start=1&end=9",
+    "map": "/map",
+    "map, filtered": "/map?q={term}",
+    "map, last page": "/map?sort=-since&page=100",
+    "one entry": "/map/entry?file=.code-intel/agreements/{entry}",
+    "what waits": "/map/review",
+    "proposals": "/map/proposals",
+    "trash": "/map/trash",
+    "ask": "/ask?q={term}",
+    "sessions": "/sessions",
+    "one session": "/sessions/{session}",
+    "plans": "/plans",
+    "one plan": "/plans/{plan}",
+    "commands": "/commands",
+    "quality": "/quality",
 }
 """The path of each page by name; braces stand for what the project has (`places`)."""
 

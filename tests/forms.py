@@ -16,7 +16,7 @@ class _Forms(HTMLParser):
         self.forms: list[tuple[str, str, dict[str, str]]] = []
         self._area = ""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # type: ignore[explicit-override]
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.forms.append((given.get("action", ""), given.get("method", "get"), {}))
@@ -24,12 +24,12 @@ class _Forms(HTMLParser):
             self.forms[-1][2][given["name"]] = given.get("value", "")
             self._area = given["name"] if tag == "textarea" else ""
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data: str) -> None:  # type: ignore[explicit-override]
         if self._area:
             # A parser of HTML drops the first line end of a text area.
             self.forms[-1][2][self._area] += data.removeprefix("\n")
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag: str) -> None:  # type: ignore[explicit-override]
         if tag == "textarea":
             self._area = ""
 

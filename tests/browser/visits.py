@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import resources
 from urllib.parse import urlsplit
 
@@ -35,17 +35,14 @@ class Look:
 
 
 ENGLISH = Look()
-JAPANESE = Look(language="ja-JP")
-DARK = Look(dark=True)
-NARROW = Look(width=360)
 WITHOUT_SCRIPTS = Look(scripts=False)
 LOOKS = {
-    "English": ENGLISH,
-    "Japanese": JAPANESE,
-    "dark": DARK,
-    "narrow": NARROW,
-    "Japanese, dark and narrow": replace(JAPANESE, dark=True, width=360),
+    "English, light and wide": ENGLISH,
+    "Japanese, dark and wide": Look(language="ja-JP", dark=True),
+    "Japanese, light and narrow": Look(language="ja-JP", width=360),
+    "English, dark and narrow": Look(dark=True, width=360),
 }
+"""Every pair of language, colours and width."""
 
 
 @dataclass
