@@ -42,10 +42,7 @@ _EXPERIENCES_OF = (
 _SIGHTINGS_OF = (
     "SELECT alias, session_id, at FROM sighting WHERE nl_term = ? AND symbol = ? ORDER BY at"
 )
-<<<<<<< HEAD
 _KINDS = "SELECT kind FROM experience WHERE nl_term = ? AND symbol = ? ORDER BY seq"
-=======
->>>>>>> ui-map
 _OUTCOME_EVENTS = """
 DELETE FROM experience WHERE session_id = ?
 AND (kind IN ('accepted', 'confirmed', 'failed') OR (kind = 'rejected' AND detail = ?))
@@ -167,13 +164,10 @@ class State:
     def sightings_of(self, key: Key) -> list[tuple[str, str, str]]:
         """Return each confirmation of an alias of one agreement: folded alias, session, time."""
         return [(row[0], row[1], row[2]) for row in self._rows(_SIGHTINGS_OF, key)]
-<<<<<<< HEAD
 
     def kinds_of(self, key: Key) -> list[str]:
         """Return the kinds of the events of an agreement, in order."""
         return [row[0] for row in self._rows(_KINDS, key)]
-=======
->>>>>>> ui-map
 
     def copy(self, old: Key, new: Key) -> None:
         """Copy the history of the agreement `old` to `new`."""
