@@ -169,5 +169,5 @@ def require_digests(expected: Mapping[Path, str]) -> None:
         names = ", ".join(visible(path.name) for path in changed)
         raise ConflictError(
             f"Changed in the meantime: {names}. Nothing was written.",
-            details={"files": [str(path) for path in changed]},
+            details={"files": [visible(path.name) for path in changed]},
         )

@@ -11,7 +11,7 @@ class Standing(NamedTuple):
     """Where code of a file stands now.
 
     Attributes:
-        state: `unchanged`, `moved` to other lines, or `changed`.
+        state: `unchanged`, `moved` to other lines, `changed`, or `gone` with its file.
         first: The first line now; 0 if unknown.
         last: The last line now; 0 if unknown.
     """

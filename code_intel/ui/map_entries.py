@@ -6,12 +6,15 @@ change, only the entries that it concerns are judged again.
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import NotFoundError
@@ -26,11 +29,12 @@ from code_intel.learned.status.review import (
     entry_of_note,
     reasons_of,
 )
-from code_intel.learned.status.snapshot import Snapshot
+from code_intel.learned.status.snapshot import Snapshot, reading_once
 from code_intel.records import Agreement, Note
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.ui.language import N_
 
+Handler = Callable[[Request], Awaitable[Response]]
 KINDS = (N_("agreement"), N_("convention"), N_("decision"), N_("warning"))
 
 
@@ -143,8 +147,9 @@ class MapEntryCache:
         now = now or datetime.now(UTC)
         with self._lock:
             found = context.map_cache.snapshot(context.settings, now=now)
-            state, token = context.forest.freshness().state, context.forest.store.version_token()
-            world = (state, token, now.replace(minute=0, second=0, microsecond=0))
+            token = context.forest.store.version_token()
+            is_complete = context.forest.freshness().state in {"fresh", "stale"}
+            world = (is_complete, token, now.replace(minute=0, second=0, microsecond=0))
             basis = (world, found.revision, found.trust, found.memory, found.notes)
             if basis != self._basis:
                 if world != self._world or token is None:
@@ -211,3 +216,14 @@ def _note_row(context: GatewayContext, status: NoteStatus) -> MapEntry:
         waits_for=() if note.status == "superseded" else reasons_of(said),
         source=status,
     )
+
+
+def shown_once(handler: Handler) -> Handler:
+    """Return a handler that reads the map's files at most once; for pages that only show."""
+
+    @wraps(handler)
+    async def handle(request: Request) -> Response:
+        with reading_once():
+            return await handler(request)
+
+    return handle

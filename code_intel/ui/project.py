@@ -1,13 +1,16 @@
 """Open the project of the page: its settings, indexes and model."""
 
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
 from code_intel.config import Settings
 from code_intel.index.facade import Index
+from code_intel.learned.history.answer_sizes import AnswerSize
 from code_intel.operations.map.session_costs import SessionFigureCache, SessionFigures
+from code_intel.records import Freshness
 from code_intel.tools.context.commands import CommandContext, open_commands
 from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
 from code_intel.tools.context.gateway import GatewayContext
@@ -47,6 +50,8 @@ class OpenProject:
     def __post_init__(self) -> None:
         """Create the services; nothing is opened yet."""
         map_service, forest_service = self.services = open_project(self.settings, readonly=True)
+        for service in self.services:
+            service.index.disk_check.in_background = True
         self.context = GatewayContext(
             settings=self.settings,
             upstream=in_process(map_service, forest_service),
@@ -59,13 +64,22 @@ class OpenProject:
         )
         self.updater = Updater(self.settings)
 
+    def freshness(self) -> dict[str, Freshness]:
+        """Return how complete and current each index is."""
+        return {service.index.config.corpus: service.freshness(()) for service in self.services}
+
     def map_entries(self) -> MapEntries:
         """Return the entries of the map with their status; this blocks."""
         return self._entries.entries(self.context)
 
-    def session_figures(self) -> list[SessionFigures]:
-        """Return what the newest sessions cost, and what the map answered in them; this blocks."""
-        return self._figures.figures(self.settings)
+    def session_figures(
+        self, sizes: Mapping[str, Sequence[AnswerSize]] | None = None
+    ) -> list[SessionFigures]:
+        """Return what the newest sessions cost, and what the map answered in them; this blocks.
+
+        `sizes` is the log of answers, if the caller has read it.
+        """
+        return self._figures.figures(self.settings, sizes)
 
     def writing(self) -> GatewayContext:
         """Return a context whose indexes may be changed; it shares the model of the other one."""

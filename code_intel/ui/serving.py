@@ -1,12 +1,15 @@
 """Serve the page on the loopback until a signal."""
 
 import sys
+import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from html import escape
 from typing import NoReturn
 
 from code_intel.config import Settings
+from code_intel.errors import CodeIntelError
 from code_intel.foundation import durable
 from code_intel.servers.http.address import LOOPBACK, Address, listen
 from code_intel.servers.http.guard import Policy
@@ -49,6 +52,7 @@ def serve_ui(
     web = StoppableServer(web_config(build_app(project, access, policy), policy.limits))
     _say(f"open {access.link}")
     ready(access.link)
+    threading.Thread(target=_read_ahead, args=(project,), name="read ahead", daemon=True).start()
     if opens:
         _open_browser(settings, access)
 
@@ -61,6 +65,12 @@ def serve_ui(
 
 def _say(line: str) -> None:
     print(f"code-intel: {line}", file=sys.stderr, flush=True)  # noqa: T201 - its only output
+
+
+def _read_ahead(project: OpenProject) -> None:
+    """Read the map before the first page needs it: 10,000 agreements take seconds."""
+    with suppress(CodeIntelError):  # a page says what is wrong
+        project.map_entries()
 
 
 def _open_browser(settings: Settings, access: Access) -> None:

@@ -24,6 +24,7 @@ from code_intel.operations.map.rename import rename_agreement
 from code_intel.operations.map.trash import restore_trashed
 from code_intel.records import Agreement, FileReference
 from code_intel.tools.context.gateway import GatewayContext
+from contract.manifest import faults_of_error
 from operations.words import (
     SYMBOL,
     TERM,
@@ -191,6 +192,7 @@ async def test_files_are_compared_once_more_under_the_lock(context: GatewayConte
     assert state_of(context.settings) == state
 
 
+@pytest.mark.covers("error.conflict", "error.conflict.files")
 async def test_undo_is_refused_if_a_file_has_changed_since(context: GatewayContext) -> None:
     change = CHANGES["confirm"](context)
     done = await apply(context, change, (await preview(context, change)).token)
@@ -199,7 +201,9 @@ async def test_undo_is_refused_if_a_file_has_changed_since(context: GatewayConte
     before, state = files_of(context), state_of(context.settings)
     with pytest.raises(ConflictError) as caught:
         await undo(context, done)
-    assert file.name in caught.value.message
+    error = caught.value.as_dict()
+    assert (error["files"], faults_of_error(error)) == ([file.name], [])
+    assert file.name in error["message"]
     assert files_of(context) == before
     assert state_of(context.settings) == state
 

@@ -239,6 +239,7 @@ def test_lines_of_a_deleted_file_and_without_git_are_lost(page: PageClient, shop
     address = add(page, begin(page), printed(shop, "new file.py", 1, 1))
     (shop / "new file.py").unlink()
     (shop / ".git").rename(shop.parent / "away")
+    assert "as seen file is gone" in page.text(address)
     (seen,) = links(page.get(address), "/seen?")
     assert "nor in its history in git: 1" in page.text(seen)
 

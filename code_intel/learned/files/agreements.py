@@ -128,7 +128,8 @@ class AgreementCache:
 
     def __init__(self) -> None:
         self._files = FolderCache(load)
-        self._known = AgreementFolder(0, (), {})
+        self.last = AgreementFolder(0, (), {})
+        """The agreements as they were when `look` was called last."""
 
     def look(self, folder: Path) -> AgreementFolder:
         """Return the current agreements.
@@ -137,9 +138,9 @@ class AgreementCache:
             StorageError: The folder exists but cannot be listed.
         """
         entries = self._files.look(folder)
-        if self._known.revision != self._files.revision:
-            self._known = _known(self._files.revision, entries)
-        return self._known
+        if self.last.revision != self._files.revision:
+            self.last = _known(self._files.revision, entries)
+        return self.last
 
 
 def look(folder: Path) -> AgreementFolder:

@@ -90,7 +90,7 @@ def edit(
         if raw_digest(old) != digest:
             raise ConflictError(
                 f"{visible(path.name)} has changed in the meantime. Nothing was written.",
-                details={"field": "text", "file": str(path)},
+                details={"files": [visible(path.name)]},
             )
         data = _with_line_ends(masked(text), old)
         entry = agreements.parsed(path, data)

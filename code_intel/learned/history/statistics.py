@@ -195,11 +195,11 @@ def _by(records: Iterable[Mapping[str, Any]], field: str) -> Table:
 
 
 def _rows(known: Mapping[Key, Counter[str]], kinds: Sequence[Kind]) -> list[dict[str, Any]]:
-    ranked = sorted(known.items(), key=lambda item: (-_sum(item[1], kinds), item[0]))
+    counted = ((-_sum(count, kinds), key) for key, count in known.items() if count)
+    ranked = sorted((number, key) for number, key in counted if number)
     return [
-        {"nl_term": key[0], "symbol": key[1], **{kind: count[kind] for kind in get_args(Kind)}}
-        for key, count in ranked[:MAX_LISTED_OUTCOMES]
-        if _sum(count, kinds)
+        {"nl_term": key[0], "symbol": key[1], **{kind: known[key][kind] for kind in get_args(Kind)}}
+        for _, key in ranked[:MAX_LISTED_OUTCOMES]
     ]
 
 

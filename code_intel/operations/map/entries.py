@@ -2,11 +2,20 @@
 
 from typing import Any, NamedTuple
 
+from code_intel.learned.status.agreement_status import AgreementStatus
+from code_intel.operations.map.current import all_standings
 from code_intel.operations.map.drafts import drafted_agreements, drafted_line, drafted_row
 from code_intel.operations.map.notes import note_row, note_text, notes_of
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
-from code_intel.tools.search.list_agreements import list_agreements, standing_line
+from code_intel.tools.search.list_agreements import (
+    NO_AGREEMENTS,
+    NO_MATCH,
+    matches,
+    standing_data,
+    standing_line,
+)
+from code_intel.tools.wire.reader import advice
 
 
 class Filter(NamedTuple):
@@ -25,36 +34,19 @@ class Filter(NamedTuple):
     symbol: str = ""
 
 
-async def entries(context: GatewayContext, wanted: Filter) -> Answer:
-    """Return the agreements, notes and drafts that match, all pages as one.
+def matching_agreements(context: GatewayContext, wanted: Filter) -> list[AgreementStatus]:
+    """Return the agreements that match, by path; this blocks.
 
-    A terminal and a page have no token budget.
+    A page shows some of them with `standing_data`, which is the row of `entries`.
     """
-    notes = await run_in_thread(_notes, context, wanted)
     if wanted.kind not in {"", "agreement"}:
-        data = {"agreements": [], "total": 0, "next_cursor": None, "drafts": [], "notes": notes}
-        return Answer(data, "\n".join(map(note_text, notes)) or f"No {wanted.kind} matches.")
-    rows: list[dict[str, Any]] = []
-    cursor = ""
-    while True:
-        page = await list_agreements(
-            context, wanted.term, wanted.symbol, status=wanted.status, limit=500, cursor=cursor
-        )
-        rows += page.data["agreements"]
-        cursor = page.data["next_cursor"]
-        if not cursor:
-            drafts = await run_in_thread(_drafts, context, wanted)
-            lines = [
-                *map(standing_line, rows),
-                *map(note_text, notes),
-                *map(drafted_line, drafts),
-            ]
-            data = {**page.data, "agreements": rows, "drafts": drafts, "notes": notes}
-            return Answer(data, "\n".join(lines) or page.text)
+        return []
+    parts = (wanted.term, wanted.symbol, wanted.status)
+    return [found for found in all_standings(context) if matches(found, *parts)]
 
 
-def _notes(context: GatewayContext, wanted: Filter) -> list[dict[str, Any]]:
-    """Return the notes that match."""
+def matching_notes(context: GatewayContext, wanted: Filter) -> list[dict[str, Any]]:
+    """Return the rows of the notes that match; this blocks."""
     rows = [note_row(status, context) for status in notes_of(context)]
     return [
         row
@@ -69,8 +61,8 @@ def _notes(context: GatewayContext, wanted: Filter) -> list[dict[str, Any]]:
     ]
 
 
-def _drafts(context: GatewayContext, wanted: Filter) -> list[dict[str, Any]]:
-    """Return the agreements of drafts that match; none if a status is asked for."""
+def matching_drafts(context: GatewayContext, wanted: Filter) -> list[dict[str, Any]]:
+    """Return the rows of drafted agreements that match, none with a status; this blocks."""
     parts = wanted.term.casefold(), wanted.symbol.casefold()
     return [
         drafted_row(each)
@@ -78,3 +70,28 @@ def _drafts(context: GatewayContext, wanted: Filter) -> list[dict[str, Any]]:
         if not wanted.status
         and all(part in name.casefold() for part, name in zip(parts, each.key, strict=True))
     ]
+
+
+async def entries(context: GatewayContext, wanted: Filter) -> Answer:
+    """Return the agreements, notes and drafts that match, all pages as one.
+
+    A terminal and a page have no token budget.
+    """
+    notes = await run_in_thread(matching_notes, context, wanted)
+    if wanted.kind not in {"", "agreement"}:
+        data = {"agreements": [], "total": 0, "next_cursor": None, "drafts": [], "notes": notes}
+        return Answer(data, "\n".join(map(note_text, notes)) or f"No {wanted.kind} matches.")
+    found = await run_in_thread(matching_agreements, context, wanted)
+    rows = [standing_data(each) for each in found]
+    drafts = await run_in_thread(matching_drafts, context, wanted)
+    lines = [*map(standing_line, rows), *map(note_text, notes), *map(drafted_line, drafts)]
+    data = {
+        "agreements": rows,
+        "total": len(rows),
+        "truncated": False,
+        "next_cursor": None,
+        "drafts": drafts,
+        "notes": notes,
+    }
+    known = context.map_cache.known(context.settings)
+    return Answer(data, "\n".join(lines) or advice(NO_MATCH if known.entries else NO_AGREEMENTS))

@@ -6,8 +6,9 @@ from functools import partial
 from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted
-from code_intel.learned.files.agreements import existing, look
+from code_intel.learned.files.agreements import existing
 from code_intel.learned.history.feedback import note
+from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 
@@ -16,7 +17,13 @@ MAX_REJECTED_QUERY_CHARS = 4000
 
 
 def reject(
-    settings: Settings, term: str, symbol: str, *, query: str | None = None, dry: bool = False
+    settings: Settings,
+    term: str,
+    symbol: str,
+    *,
+    query: str | None = None,
+    dry: bool = False,
+    cache: SnapshotCache | None = None,
 ) -> Answer:
     """Record in the state store that a person rejects an agreement; this blocks.
 
@@ -26,6 +33,7 @@ def reject(
         symbol: Its symbol.
         query: The query for which it is wrong; None for every query.
         dry: Whether to write nothing.
+        cache: A cache of the agreements, for servers.
 
     Raises:
         NotFoundError: There is no such agreement.
@@ -33,7 +41,7 @@ def reject(
     """
     if query is not None:
         _require_query(query)
-    existing(look(settings.agreements), (term, symbol))
+    existing((cache or SnapshotCache()).known(settings), (term, symbol))
     if not dry:
         note(settings, (term, symbol), "rejected", words=query or "", detail="person")
     data = {
@@ -58,7 +66,8 @@ async def reject_agreement(
     dry: bool = False,
 ) -> Answer:
     """Do the same without blocking, for `preview`. No file changes, but the state store."""
-    work = partial(reject, context.settings, term, symbol, query=query, dry=dry)
+    cache = context.map_cache
+    work = partial(reject, context.settings, term, symbol, query=query, dry=dry, cache=cache)
     return await run_in_thread(work)
 
 

@@ -1,7 +1,7 @@
 """Measure sessions from their journals and the log of answers: costs, and answers of the map."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from code_intel.config import Settings
@@ -54,10 +54,15 @@ class SessionFigureCache:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[object, SessionFigures]] = {}
 
-    def figures(self, settings: Settings) -> list[SessionFigures]:
-        """Return the figures of the newest sessions, the most recently used first; this blocks."""
+    def figures(
+        self, settings: Settings, sizes: Mapping[str, Sequence[AnswerSize]] | None = None
+    ) -> list[SessionFigures]:
+        """Return the figures of the newest sessions, the most recently used first; this blocks.
+
+        `sizes` is the log of answers, if the caller has read it.
+        """
         paths = sessions_of(settings)
-        sizes = answer_sizes.read(folder_of(settings.state))
+        sizes = answer_sizes.read(folder_of(settings.state)) if sizes is None else sizes
         with self._lock:
             found: dict[str, tuple[object, SessionFigures]] = {}
             for file in journal.journal_files(paths)[:MAX_SESSIONS]:

@@ -8,13 +8,13 @@ from typing import Any
 from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted, visible
-from code_intel.learned.files.agreements import missing
+from code_intel.learned.files.agreements import AgreementEntry, missing
 from code_intel.learned.files.frames import frames_of
 from code_intel.learned.history.state import open_state
 from code_intel.learned.notes.entries import NoteEntry
 from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.agreement_status import AgreementStatus
-from code_intel.operations.map.current import all_standings
+from code_intel.operations.map.current import standings_where
 from code_intel.operations.map.notes import full_note, note_lines, note_named, notes_of
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.declaration import Answer
@@ -29,11 +29,12 @@ def show(context: GatewayContext, term: str, symbol: str = "") -> Answer:
         NotFoundError: There is none.
         UsageError: There are several.
     """
-    everything = all_standings(context)
-    if not symbol and not any(_matches(standing, term, "") for standing in everything):
+    folded = fold(term)
+    named = standings_where(context, lambda entry: _is_named(entry, term, folded))
+    if not symbol and not named:
         with suppress(UsageError):
             return _note(context, note_named(context, term))
-    found = _found(everything, term, symbol)
+    found = _found(context, named, term, symbol)
     data = standing_data(found) | {"path": encodable(str(found.entry.path))}
     agreement = found.entry.agreement
     if agreement is not None:
@@ -54,20 +55,22 @@ def _note(context: GatewayContext, entry: NoteEntry) -> Answer:
     return Answer(row, "\n".join(note_lines(row)))
 
 
-def _found(everything: list[AgreementStatus], term: str, symbol: str) -> AgreementStatus:
+def _found(
+    context: GatewayContext, named: list[AgreementStatus], term: str, symbol: str
+) -> AgreementStatus:
     """Return the one agreement with this term, alias or file name.
 
     Raises:
         NotFoundError: No agreement matches.
         UsageError: There are several; the error names their symbols.
     """
-    matches = [s for s in everything if _matches(s, term, symbol)]
+    matches = [s for s in named if _has_symbol(s, term, symbol)]
     exact = [
         s for s in matches if s.entry.agreement and fold(s.entry.agreement.nl_term) == fold(term)
     ]
     matches = exact or matches
     if not matches:
-        raise missing(term, symbol, [standing.entry for standing in everything])
+        raise missing(term, symbol, context.map_cache.known(context.settings).entries)
     if len(matches) > 1:
         symbols = ", ".join(s.entry.agreement.symbol for s in matches if s.entry.agreement)
         raise UsageError(
@@ -78,13 +81,21 @@ def _found(everything: list[AgreementStatus], term: str, symbol: str) -> Agreeme
     return matches[0]
 
 
-def _matches(found: AgreementStatus, term: str, symbol: str) -> bool:
-    agreement = found.entry.agreement
-    if found.entry.path.name == term:
+def _is_named(entry: AgreementEntry, term: str, folded: str) -> bool:
+    """Return whether an entry has a term or an alias, or its file this name."""
+    agreement = entry.agreement
+    if entry.path.name == term:
         return True
-    if agreement is None or (symbol and symbol not in {agreement.symbol, found.symbol}):
-        return False
-    return fold(term) in map(fold, (agreement.nl_term, *agreement.aliases))
+    names = (agreement.nl_term, *agreement.aliases) if agreement else ()
+    return folded in map(fold, names)
+
+
+def _has_symbol(found: AgreementStatus, term: str, symbol: str) -> bool:
+    """Return whether a named agreement has the symbol, by its old or its current name."""
+    agreement = found.entry.agreement
+    if found.entry.path.name == term or not symbol:
+        return True
+    return agreement is not None and symbol in {agreement.symbol, found.symbol}
 
 
 def _history(context: GatewayContext, found: AgreementStatus) -> dict[str, Any]:
@@ -92,11 +103,11 @@ def _history(context: GatewayContext, found: AgreementStatus) -> dict[str, Any]:
     with open_state(context.settings.state, create=False) as state:
         used = state.last_uses().get(found.entry.key) if found.entry.key else None
         seen = state.alias_sessions().get(found.entry.key, {}) if found.entry.key else {}
-        events = [each.kind for each in state.experiences() if each.key == found.entry.key]
+        events = state.experiences_of(found.entry.key) if found.entry.key else []
     return {
         "last_use": used.isoformat() if used else None,
         "alias_sessions": dict(seen),
-        "history": dict(Counter(events)),
+        "history": dict(Counter(each.kind for each in events)),
     }
 
 

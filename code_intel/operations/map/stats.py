@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from code_intel.config import Settings
 from code_intel.foundation.text import counted
 from code_intel.learned.history import outcomes
+from code_intel.learned.history.experience import AgreementExperience
 from code_intel.learned.history.state import open_state
 from code_intel.learned.history.statistics import MAX_OUTCOMES, Statistics, summarize
 from code_intel.learned.history.worth import SessionCost, Worth, worth_of
@@ -43,14 +45,33 @@ def map_statistics(
         costs: The costs of sessions, if the caller has them.
     """
     settings = context.settings
-    with open_state(settings.state, create=False) as state:
-        experiences = state.experiences()
+    experiences = _experiences(settings)
     log = outcomes.read(outcomes.folder_of(settings.state), limit=MAX_OUTCOMES)
     known = all_standings(context) if known is None else known
-    objections = {each.entry.key: each.objections for each in known if each.entry.key}
     costs = session_costs(settings) if costs is None else costs
-    worth = worth_of(experiences, costs, objections)
+    worth = _worth(experiences, known, costs)
     return MapStatistics(worth, summarize(experiences, log, known))
+
+
+def map_worth(
+    settings: Settings, known: Iterable[AgreementStatus], costs: Iterable[SessionCost]
+) -> Worth:
+    """Return what the map is worth alone; this blocks."""
+    return _worth(_experiences(settings), known, costs)
+
+
+def _experiences(settings: Settings) -> list[AgreementExperience]:
+    with open_state(settings.state, create=False) as state:
+        return state.experiences()
+
+
+def _worth(
+    experiences: Sequence[AgreementExperience],
+    known: Iterable[AgreementStatus],
+    costs: Iterable[SessionCost],
+) -> Worth:
+    objections = {each.entry.key: each.objections for each in known if each.entry.key}
+    return worth_of(experiences, costs, objections)
 
 
 def _worth_lines(found: Worth) -> Iterator[str]:

@@ -40,7 +40,7 @@ async def list_agreements(
         partial(standings, context.settings, context.forest, cache=context.map_cache)
     )
     wanted = sorted(
-        (s for s in everything if _matches(s, *question)), key=lambda found: found.entry.path
+        (s for s in everything if matches(s, *question)), key=lambda found: found.entry.path
     )
     shown = page(wanted, start, standing_data, *question, limit=limit)
     data = {"agreements": shown.rows, "total": len(wanted), **shown.data()}
@@ -81,7 +81,8 @@ def standing_line(row: Mapping[str, Any]) -> str:
     return visible(f"[{row['status']}] {name}" + (f"  ({reasons})" if reasons else ""))
 
 
-def _matches(standing: AgreementStatus, nl_term: str, symbol: str, status: str) -> bool:
+def matches(standing: AgreementStatus, nl_term: str, symbol: str, status: str) -> bool:
+    """Return whether an agreement has these parts of a term and a symbol, and this status."""
     agreement = standing.entry.agreement
     if status and standing.listed_status != status:
         return False

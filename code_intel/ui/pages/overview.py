@@ -16,7 +16,7 @@ from code_intel.learned.proposals.review_file import read_review
 from code_intel.learned.status.agreement_status import AgreementStatus
 from code_intel.learned.status.review import Reason
 from code_intel.operations.doctor import findings_of
-from code_intel.operations.map.stats import map_statistics
+from code_intel.operations.map.stats import map_worth
 from code_intel.operations.sessions import ListedSession, listed_sessions
 from code_intel.records import Freshness
 from code_intel.tools.context.gateway import run_in_thread
@@ -53,7 +53,7 @@ class Overview:
 async def overview(request: Request) -> Response:
     """Show the overview."""
     project = project_of(request)
-    indexes, found = await run_in_thread(freshness, project), await run_in_thread(look, project)
+    indexes, found = await run_in_thread(_look, project)
     data = {"indexes": indexes, "update": project.updater.state, "found": found}
     return render(request, "overview.html", data)
 
@@ -67,6 +67,10 @@ async def doctor(request: Request) -> Response:
     return render(request, "doctor.html", {**answer.data, "most": MAX_WARNINGS})
 
 
+def _look(project: OpenProject) -> tuple[dict[str, Freshness], Overview]:
+    return project.freshness(), look(project)
+
+
 def look(project: OpenProject) -> Overview:
     """Return what the overview shows; this blocks."""
     entries = project.map_entries()
@@ -77,7 +81,7 @@ def look(project: OpenProject) -> Overview:
         proposals=open_proposals(project),
         entries=len(entries.rows),
         sessions=listed_sessions(project.settings, LAST_SESSIONS),
-        worth=map_statistics(project.context, known, costs).worth,
+        worth=map_worth(project.settings, known, costs),
     )
 
 
@@ -101,16 +105,11 @@ async def update(request: Request) -> Response:
     return RedirectResponse("/", HTTPStatus.SEE_OTHER)
 
 
-def freshness(project: OpenProject) -> dict[str, Freshness]:
-    """Return the state of both indexes."""
-    return {service.index.config.corpus: service.freshness(()) for service in project.services}
-
-
 async def _changes(request: Request) -> AsyncIterator[str]:
     """Yield the part of the page about the indexes as an event, whenever it differs."""
     project, last, silent = project_of(request), "", 0.0
     while not await request.is_disconnected():
-        found = await run_in_thread(freshness, project)
+        found = await run_in_thread(project.freshness)
         data = {"indexes": found, "update": project.updater.state}
         html = bytes(render(request, "parts/freshness.html", data).body).decode()
         if html != last:

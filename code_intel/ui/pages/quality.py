@@ -65,7 +65,8 @@ async def show(request: Request) -> Response:
 
 def measure(project: OpenProject) -> Quality:
     """Return the figures; this blocks."""
-    figures = project.session_figures()
+    sizes = answer_sizes.read(folder_of(project.settings.state))
+    figures = project.session_figures(sizes)
     with open_state(project.settings.state, create=False) as state:
         experiences = state.experiences()
     judged = verdicts_of((answer for each in figures for answer in each.answers), experiences)
@@ -75,7 +76,7 @@ def measure(project: OpenProject) -> Quality:
     return Quality(
         bands=calibration_curve(judged),
         verdicts=Counter(verdict for _, verdict in judged),
-        tools=tool_figures(answer_sizes.read(folder_of(project.settings.state))),
+        tools=tool_figures(sizes),
         statistics=map_statistics(project.context, known, costs),
     )
 

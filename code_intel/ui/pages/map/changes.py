@@ -24,7 +24,7 @@ from code_intel.tools.context.freshness import refresh_source
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.ui.access import form_of
 from code_intel.ui.language import N_
-from code_intel.ui.map_entries import MapEntry
+from code_intel.ui.map_entries import MapEntry, shown_once
 from code_intel.ui.pages.map.two_steps import Shown, Task, make, plan, refusal, take_back
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render, url
@@ -254,7 +254,7 @@ def _pair_of(entry: MapEntry) -> tuple[str, str]:
 
 
 ROUTES = (
-    Route(PATH, show),
+    Route(PATH, shown_once(show)),
     Route(PATH, change_entry, methods=["POST"]),
     Route("/map/undo", take_back, methods=["POST"]),
 )

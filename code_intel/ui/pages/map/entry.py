@@ -1,7 +1,6 @@
 """Show one entry of the map: what it says, its evidence in the current code, and its history."""
 
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,13 +19,16 @@ from code_intel.learned.files.frames import SlotPairs, frames_of
 from code_intel.learned.files.merge_agreements import when
 from code_intel.learned.history.experience import AgreementExperience
 from code_intel.learned.history.state import open_state
+from code_intel.learned.recall.map_search import MIN_SHOWN_SCORE
 from code_intel.learned.recall.recall import fold
 from code_intel.learned.status.agreement_status import AgreementStatus
+from code_intel.records import READY_SCORE
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import split_lines
+from code_intel.tools.search.explained_map import neighbours
 from code_intel.ui.diff import lines_of_patch
 from code_intel.ui.language import N_
-from code_intel.ui.map_entries import MapEntry
+from code_intel.ui.map_entries import MapEntry, shown_once
 from code_intel.ui.pages.code import Line
 from code_intel.ui.pages.map.changes import changes_of
 from code_intel.ui.pages.map.editing import is_editable
@@ -124,13 +126,28 @@ async def history(request: Request) -> Response:
     return render(request, "map/history.html", data)
 
 
+async def near(request: Request) -> Response:
+    """Show the agreements for which the term of another one may be mistaken."""
+    project, file = project_of(request), request.query_params.get("file", "")
+    entry = (await run_in_thread(project.map_entries)).named(file)
+    status = entry.source
+    key = status.entry.key if isinstance(status, AgreementStatus) else None
+    found = await neighbours(project.context, key) if key else []
+    by_path = {each.path: each for each in (await run_in_thread(project.map_entries)).rows}
+    rows = [
+        (by_path[each.candidate.entry.path], each.score)
+        for each in found
+        if each.score >= MIN_SHOWN_SCORE and each.candidate.entry.path in by_path
+    ]
+    return render(request, "map/near.html", {"entry": entry, "rows": rows, "ready": READY_SCORE})
+
+
 def _read(project: OpenProject, file: str) -> EntryPage:
-    began = time.monotonic()
     entry, context = project.map_entries().named(file), project.context
     agreement, note = entry.agreement, entry.note
     evidence = agreement.evidence if agreement else note.evidence if note else ()
     files = entry.files if agreement else ()
-    use = _use_of(context, entry, began)
+    use = _use_of(context, entry)
     mentioned = {event.session_id for event in use.events}
     mentioned |= {name for alias in use.aliases for name in alias.sessions}
     mentioned |= {said.session_id for said in (agreement, note) if said}
@@ -144,7 +161,7 @@ def _read(project: OpenProject, file: str) -> EntryPage:
     )
 
 
-def _use_of(context: GatewayContext, entry: MapEntry, since: float) -> UseOfAgreement:
+def _use_of(context: GatewayContext, entry: MapEntry) -> UseOfAgreement:
     agreement, status = entry.agreement, entry.source
     if agreement is None or not isinstance(status, AgreementStatus) or not status.entry.key:
         return UseOfAgreement()
@@ -164,7 +181,7 @@ def _use_of(context: GatewayContext, entry: MapEntry, since: float) -> UseOfAgre
         for alias in agreement.aliases
         for sightings in [found.get(fold(alias), [])]
     ]
-    memory = context.map_cache.snapshot(context.settings, since=since).memory
+    memory = context.map_cache.snapshot(context.settings).memory
     latest = tuple(reversed(events[-MAX_EVENTS:]))
     return UseOfAgreement(
         memory.uses.get(key, NEVER), tuple(aliases), latest, len(events) - len(latest)
@@ -193,4 +210,8 @@ def _read_history(project: OpenProject, file: str) -> dict[str, Any]:
     return {"entry": entry, "commits": commits, "problem": found.problem}
 
 
-ROUTES = (Route("/map/entry", show), Route("/map/history", history))
+ROUTES = (
+    Route("/map/entry", shown_once(show)),
+    Route("/map/history", shown_once(history)),
+    Route("/map/near", shown_once(near)),
+)

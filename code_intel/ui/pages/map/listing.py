@@ -14,7 +14,7 @@ from code_intel.errors import UsageError
 from code_intel.learned.recall.recall import fold
 from code_intel.tools.context.gateway import run_in_thread
 from code_intel.ui.language import N_
-from code_intel.ui.map_entries import KINDS, MapEntries, MapEntry
+from code_intel.ui.map_entries import KINDS, MapEntries, MapEntry, shown_once
 from code_intel.ui.pages.code import number_of
 from code_intel.ui.pages.map.two_steps import notice_of
 from code_intel.ui.project import OpenProject, project_of
@@ -185,4 +185,4 @@ def _check(wanted: Wanted) -> None:
             )
 
 
-ROUTES = (Route("/map", show),)
+ROUTES = (Route("/map", shown_once(show)),)
