@@ -28,6 +28,8 @@ from benchmarks.memory import pss
 from benchmarks.ui_project import make_large
 from code_intel.chunking.agreement import file_name
 from code_intel.config import Settings, load_settings
+from code_intel.session import journal
+from code_intel.tools.context.gateway import sessions_of
 
 LIMIT_MS = 200.0
 WARM = 3
@@ -36,21 +38,31 @@ LINK = re.compile(r"code-intel: open http://127\.0\.0\.1:(\d+)(/open\S+)")
 PAGES = {
     "a static file": STATIC,
     "overview": "/",
-    "code": "/code?file={file}&start=1&end=9",
+    "warnings": "/doctor",
     "map": "/map",
-    "map, filtered": "/map?q={term}",
-    "map, last page": "/map?sort=-since&page=100",
-    "one entry": "/map/entry?file=.code-intel/agreements/{entry}",
-    "what waits": "/map/review",
+    "map, last page": "/map?page=100",
+    "map, searched": "/map?q={word}",
+    "map, filtered and sorted": "/map?state=valid&kind=agreement&sort=-since",
+    "map, of a file": "/map?file={file}",
+    "entry": "/map/entry?file={entry}",
+    "history of an entry": "/map/history?file={entry}",
+    "confirming": "/map/change?change=confirm&file={entry}",
+    "editing": "/map/edit?file={entry}",
+    "review": "/map/review",
     "proposals": "/map/proposals",
     "trash": "/map/trash",
-    "ask": "/ask?q={term}",
+    "ask": "/ask",
+    "ask, answered": "/ask?q={term}",
     "sessions": "/sessions",
-    "one session": "/sessions/{session}",
+    "sessions, last page": "/sessions?page=10",
+    "session": "/sessions/{session}",
+    "code seen by a session": "/sessions/{session}/seen?step={step}&file={seen}",
     "plans": "/plans",
-    "one plan": "/plans/{plan}",
+    "plan": "/plans/{plan}",
+    "knowledge": "/plans/knowledge",
     "commands": "/commands",
     "quality": "/quality",
+    "code": "/code?file={file}&start=1&end=9",
 }
 """The path of each page by name; braces stand for what the project has (`places`)."""
 
@@ -107,11 +119,18 @@ def places(settings: Settings, agreements: int) -> dict[str, str]:
     middle = business(agreements)[agreements // 2]
     sessions = sorted((settings.state / "sessions").glob("*.jsonl"))
     plans = sorted((settings.plans_dir / "cache" / "plans").glob("*-*.json"))
+    name = sessions[len(sessions) // 2].stem
+    calls = journal.inspect(sessions_of(settings), name).calls
+    seen = next(call for call in calls if call.printed)
+    entry = settings.agreements / file_name(middle.nl_term, middle.symbol)
     found = {
         "file": middle.files[0].path,
-        "entry": file_name(middle.nl_term, middle.symbol),
+        "entry": entry.relative_to(settings.root).as_posix(),
         "term": middle.nl_term,
-        "session": sessions[len(sessions) // 2].stem,
+        "word": middle.nl_term.split()[0],
+        "session": name,
+        "step": str(seen.seq),
+        "seen": seen.printed[0].file,
         "plan": plans[0].stem,
     }
     return {name: quote(value) for name, value in found.items()}

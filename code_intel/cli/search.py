@@ -7,8 +7,10 @@ one query per line from standard input and prints one JSON object per line. A ga
 that runs answers a query at once; otherwise the command opens the indexes and the model itself.
 
 The ranking of the source is a table of rows. `--explain` prints the points that each row gave to a
-file; they add up to its score. `--why-not` names the step at which a file lost: the index, the
-searches, the ranking or a limit.
+file; they add up to its score. In JSON, a result has them as `ranking` (`row`, `points`, `factor`).
+`--why-not` names the step at which a file lost: the index, the searches, the floor, a reduction or
+the limit. In JSON, `why_not` has this step as `lost`, which is empty if the file is shown, the
+`reasons` as sentences, and the ranks and rows of the `file` and of the `last` file that is shown.
 """
 
 import argparse

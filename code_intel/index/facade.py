@@ -7,9 +7,7 @@ index.refresh("docs/a.md")        # index one document now
 index.close()
 """
 
-import math
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, Self
@@ -24,7 +22,7 @@ from code_intel.index.indexer import Activity, Indexer, Status
 from code_intel.index.lease import IndexerLease
 from code_intel.index.opening import prepare_folder
 from code_intel.index.report import SyncReport
-from code_intel.index.staleness import staleness
+from code_intel.index.staleness import DiskCheck
 from code_intel.index.store import Store
 from code_intel.index.sync import Progress, sync, sync_document
 from code_intel.index.vectors import embed_document, embed_pending
@@ -32,7 +30,7 @@ from code_intel.index.walk import locate
 from code_intel.records import Freshness
 
 CHECK_INTERVAL_S = 1.0
-"""Seconds between two checks of another process's progress, or of the disk."""
+"""Seconds between two checks of another process's progress."""
 MAX_IDLE_CHECKS = 10
 """Number of checks without progress after which this process embeds, too."""
 
@@ -69,7 +67,7 @@ class Index:
         self.activity = activity
         self.command = command
         self.indexer: Indexer | None = None
-        self._disk_check = (-math.inf, "")
+        self.disk_check = DiskCheck(config)
         self._completed = False
         self._file_state: tuple[int, ...] | None = None
         self._counts: tuple[tuple[int, ...], Completeness] | None = None
@@ -190,10 +188,7 @@ class Index:
         """Return a note if the disk differs from the index; scan it at most once per interval."""
         if not (scanned and self.check_disk):
             return []
-        now = time.monotonic()
-        if now - self._disk_check[0] > CHECK_INTERVAL_S:
-            self._disk_check = (now, staleness(self.store, self.config))
-        return [*filter(None, [self._disk_check[1]])]
+        return [*filter(None, [self.disk_check.note(self.store)])]
 
     def refresh(self, path: str | Path, *, named: bool = False, force: bool = False) -> SyncReport:
         """Index the words of one document now, and its vectors if a model works.
@@ -268,6 +263,7 @@ class Index:
         if self.indexer is not None:
             self.indexer.stop()
             self.indexer = None
+        self.disk_check.join()
         with self._lock:
             if self._store is not None:
                 self._store.close()

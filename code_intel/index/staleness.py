@@ -5,6 +5,8 @@ A process without an indexer, such as a command on a terminal, has to scan the d
 """
 
 import hashlib
+import math
+import threading
 import time
 
 from code_intel.chunking import decode
@@ -20,6 +22,10 @@ from code_intel.index.sync import files_to_read
 
 CHECK_TIMEOUT_S = 0.5
 """Time limit of one check, which takes about 0.1 s for a thousand files."""
+CHECK_INTERVAL_S = 1.0
+"""Seconds between two checks by one `DiskCheck`."""
+QUIET_INTERVAL_S = 5.0
+"""The same in the background, while nothing writes to the index."""
 NOT_CHECKED = "index: results may be out of date. Run `code-intel sync`"
 
 
@@ -57,3 +63,49 @@ def _is_changed(known: DocumentRow | None, found: walk.FoundFile) -> bool:
 
 def _message(count: int) -> str:
     return f"index: {counted(count, 'file')} changed since the last sync" if count else ""
+
+
+class DiskCheck:
+    """Compares an index with the disk, at most once per interval.
+
+    Attributes:
+        in_background: Whether to return the last note while the next check runs in a thread.
+            Processes that answer for long set it.
+    """
+
+    def __init__(self, config: IndexConfig) -> None:
+        self.in_background = False
+        self._config = config
+        self._checked = -math.inf
+        self._version: tuple[int, ...] | None = None
+        self._note = ""
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def note(self, store: Store) -> str:
+        """Return why the index may be out of date, or an empty text."""
+        is_first = self._checked == -math.inf
+        is_quiet = self.in_background and self._version == store.version_token()
+        age = time.monotonic() - self._checked
+        if age > (QUIET_INTERVAL_S if is_quiet else CHECK_INTERVAL_S):
+            if is_first or not self.in_background:
+                self._check(store)
+            else:
+                self._check_later(store)
+        return self._note
+
+    def join(self) -> None:
+        """Wait for a check in the background, which has a time limit."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _check_later(self, store: Store) -> None:
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._check, args=(store,), daemon=True)
+                self._thread.start()
+
+    def _check(self, store: Store) -> None:
+        began, version = time.monotonic(), store.version_token()
+        self._note = staleness(store, self._config)
+        self._checked, self._version = began, version

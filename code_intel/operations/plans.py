@@ -21,6 +21,7 @@ from code_intel.planning.catalog import Catalog, KeptFile, Listing
 from code_intel.planning.keeping import PLANS
 from code_intel.planning.knowledge import PAGES
 from code_intel.planning.records import MAP_SOURCE, QueryPlan
+from code_intel.session.listing import FileState, file_state
 from code_intel.tools.context.prints import split_lines
 
 PLAN_FILE_KINDS: Mapping[str, Catalog[Any]] = {"plans": PLANS, "knowledge": PAGES}
@@ -114,7 +115,7 @@ def changed_documents(settings: Settings, plan: QueryPlan) -> tuple[str, ...]:
         for each in plan.final
         if each.text.strip()
         and not Path(each.document).is_absolute()
-        and not _stands(folder, each.document, _state_of(folder / each.document), each.text)
+        and not _stands(folder, each.document, file_state(folder / each.document), each.text)
     )
 
 
@@ -200,7 +201,7 @@ def _page(
 
 
 @lru_cache(maxsize=MAX_COMPARED)
-def _stands(folder: Path, document: str, state: tuple[int, ...], text: str) -> bool:
+def _stands(folder: Path, document: str, state: FileState, text: str) -> bool:
     """Return whether a document in this state still has a text."""
     del state
     try:
@@ -208,15 +209,6 @@ def _stands(folder: Path, document: str, state: tuple[int, ...], text: str) -> b
     except (OSError, ValueError):
         return False
     return now is not None and standing_of_quote(text, split_lines(now)).state != "changed"
-
-
-def _state_of(path: Path) -> tuple[int, ...]:
-    """Return numbers that change when a file changes; () if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _remove_files(root: Path, removals: Sequence[Removal]) -> list[Removal]:

@@ -69,10 +69,19 @@ def list_sessions(
     return tuple(sorted(summaries, key=lambda row: (row.used_at, row.name), reverse=True))
 
 
+def file_state(path: Path) -> FileState:
+    """Return numbers that change when a file changes; () if there is none."""
+    try:
+        found = path.stat(follow_symlinks=False)
+    except OSError:
+        return ()
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
 def _summarize(
     paths: SessionPaths, file: JournalFile, hours: float, now: datetime
 ) -> SessionSummary:
-    states = _state_of(file.path), _state_of(paths.head(file.name))
+    states = file_state(file.path), file_state(paths.head(file.name))
     try:
         found = _replayed(paths, file.name, *states)
     except CodeIntelError as error:
@@ -100,11 +109,3 @@ def _replayed(
         session.seq,
         outcome=session.outcomes[-1].outcome if session.outcomes else "",
     )
-
-
-def _state_of(path: Path) -> FileState:
-    try:
-        found = path.stat(follow_symlinks=False)
-    except OSError:
-        return ()
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino

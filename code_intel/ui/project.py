@@ -10,12 +10,12 @@ from code_intel.config import Settings
 from code_intel.index.facade import Index
 from code_intel.learned.history.answer_sizes import AnswerSize
 from code_intel.operations.map.session_costs import SessionFigureCache, SessionFigures
+from code_intel.records import Freshness
 from code_intel.tools.context.commands import CommandContext, open_commands
 from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
-from code_intel.ui.freshness import FreshnessCheck
 from code_intel.ui.map_cache import MapEntryCache
 from code_intel.ui.map_entries import MapEntries, MapEntry
 from code_intel.ui.updating import Updater
@@ -33,7 +33,6 @@ class OpenProject:
         readonly: Whether the page may write nothing.
         services: The services of the map and the forest, for reading.
         context: The context for reading.
-        freshness: Compares the indexes with the disk in the background.
         updater: Updates the indexes in the background.
         writes: The last changes, which can be undone.
     """
@@ -42,7 +41,6 @@ class OpenProject:
     readonly: bool
     services: tuple[CorpusService, CorpusService] = field(init=False)
     context: GatewayContext = field(init=False)
-    freshness: FreshnessCheck = field(init=False)
     updater: Updater = field(init=False)
     writes: Writes = field(default_factory=Writes)
     _entries: MapEntryCache = field(default_factory=MapEntryCache)
@@ -55,8 +53,7 @@ class OpenProject:
         """Create the services; nothing is opened yet."""
         map_service, forest_service = self.services = open_project(self.settings, readonly=True)
         for service in self.services:
-            service.index.check_disk = False  # `freshness` does it, while no page waits
-        self.freshness = FreshnessCheck(self.services)
+            service.index.disk_check.in_background = True
         self.context = GatewayContext(
             settings=self.settings,
             upstream=in_process(map_service, forest_service),
@@ -68,6 +65,10 @@ class OpenProject:
             map_cache=map_service.cache,
         )
         self.updater = Updater(self.settings)
+
+    def freshness(self) -> dict[str, Freshness]:
+        """Return how complete and current each index is."""
+        return {service.index.config.corpus: service.freshness(()) for service in self.services}
 
     def map_entries(self) -> MapEntries:
         """Return the entries of the map with their status; this blocks."""

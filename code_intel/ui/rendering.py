@@ -7,7 +7,7 @@ markup (docs/decisions/0091).
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -32,6 +32,10 @@ NAVIGATION = (
     ("/quality", N_("Quality")),
 )
 """The pages in the order of the navigation."""
+
+
+MAX_KEPT_CHARS = 300
+"""Longest text of which the safe form is kept."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +139,17 @@ def environment(language: str) -> Environment:
 def safe_text(value: Any) -> Any:
     """Return a value of a template; texts have secrets masked and hidden characters visible."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return visible(masked(value), keep="\n\t")
+        return _safe(value) if len(value) <= MAX_KEPT_CHARS else _safe.__wrapped__(value)
     return value
+
+
+@lru_cache(maxsize=8192)
+def _safe(text: str) -> str:
+    """Return a text with secrets masked and hidden characters visible.
+
+    A page repeats labels, names of files and addresses hundreds of times.
+    """
+    return visible(masked(text), keep="\n\t")
 
 
 def url(path: str, **query: object) -> str:

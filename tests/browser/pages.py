@@ -4,7 +4,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from code_intel.config import KNOWLEDGE_FOLDER, Settings, load_settings
-from code_intel.learned.files.agreements import look
 from code_intel.learned.files.trash import folder_of
 from code_intel.learned.proposals.review_file import read_review
 from code_intel.session import journal
@@ -81,7 +80,7 @@ HOSTILE_PAGES = {
 def places(root: Path) -> dict[str, str]:
     """Return the names in a project that paths of pages contain, quoted for a URL."""
     settings = load_settings(root)
-    files = [entry.path for entry in look(settings.agreements).entries]
+    files = sorted(settings.agreements.glob("*.md"))
     knowledge = settings.plans_dir / KNOWLEDGE_FOLDER
 
     def file_with(text: str) -> str:

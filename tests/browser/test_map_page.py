@@ -31,12 +31,18 @@ def person(demo_ui: ServedPage, visiting: Callable[[ServedPage], Visitor]) -> Vi
     return visiting(demo_ui)
 
 
+def press(page: Page, key: str) -> None:
+    """Press a key once the scripts of a page listen."""
+    page.wait_for_load_state()
+    page.keyboard.press(key)
+
+
 def use_of(look: Look) -> Callable[[Page, str], None]:
     """Return how a person uses a key: with scripts by pressing it, without by its button."""
 
     def use(page: Page, key: str) -> None:
         if look.scripts:
-            page.keyboard.press(key)
+            press(page, key)
         else:
             page.locator(f'[data-key="{key}"]').click()
 
@@ -72,13 +78,13 @@ def test_proposals_are_reviewed_one_after_the_other(person: Visitor, look: Look)
 
 def test_a_proposal_is_edited_with_keys(person: Visitor) -> None:
     page = person.open("/map/proposals")
-    page.keyboard.press("e")
+    press(page, "e")
     page.get_by_label("Term", exact=True).fill("what we call it")
     # In a field, y is a letter and no answer.
     page.get_by_label("Evidence to put first").press_sequentially("yes, it says so")
     page.get_by_role("button", name="Show what would change").click()
     expect(page.locator("article h2")).to_contain_text("what we call it")
-    page.keyboard.press("y")
+    press(page, "y")
     expect(page.get_by_role("status")).to_contain_text("Added and confirmed.")
     found = agreements_of(load_settings(person.served.root))
     (agreement,) = (each for each in found.values() if each.nl_term == "what we call it")
@@ -144,13 +150,13 @@ def test_two_servers_lose_nothing(
             visiting(other).open(entry_page(file, shop)),
         )
         for page, text in ((one, "mine"), (two, "theirs")):
-            page.keyboard.press("e")
+            press(page, "e")
             area = page.get_by_label("Text of the file")
             area.fill(area.input_value().replace("does it", text))
             page.get_by_role("button", name="Show what would change").click()
-        one.keyboard.press("y")
+        press(one, "y")
         expect(one.get_by_role("status")).to_contain_text("Saved.")
-        two.keyboard.press("y")
+        press(two, "y")
         expect(two.get_by_role("alert")).to_contain_text("Nothing was written.")
         expect(two.get_by_label("Text of the file")).to_have_value(re.compile("theirs"))
         assert "mine" in file.read_text("utf-8")
@@ -181,14 +187,14 @@ def test_an_entry_loads_its_history_and_its_neighbours(person: Visitor) -> None:
 def test_a_deleted_entry_is_restored(visitor: Visitor, shop: Path) -> None:
     file = agree(shop, *LOGIN)
     page = visitor.open(entry_page(file, shop))
-    page.keyboard.press("d")
-    page.keyboard.press("y")
+    press(page, "d")
+    press(page, "y")
     expect(page.get_by_role("status")).to_contain_text("Moved to the trash.")
     assert not file.exists()
     page.get_by_role("link", name="Trash").click()
     page.get_by_role("link", name=re.compile("login")).click()
     page.get_by_role("link", name="Restore").click()
-    page.keyboard.press("y")
+    press(page, "y")
     expect(page.get_by_role("status")).to_contain_text("Restored.")
     assert file.exists()
 
@@ -201,5 +207,5 @@ def test_a_rename_follows_the_symbol(visitor: Visitor, shop: Path) -> None:
     page = visitor.open(entry_page(file, shop))
     page.get_by_role("link", name="Rename").click()
     expect(page.locator("main")).to_contain_text("now called AuthService.enter")
-    page.keyboard.press("y")
+    press(page, "y")
     expect(page.locator("h1")).to_contain_text("AuthService.enter")

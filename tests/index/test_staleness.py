@@ -7,7 +7,8 @@ import pytest
 
 from code_intel.config import IndexConfig, load_settings
 from code_intel.index.facade import Index
-from code_intel.index.staleness import NOT_CHECKED, staleness
+from code_intel.index.staleness import NOT_CHECKED, DiskCheck, staleness
+from code_intel.index.store import Store
 
 
 @pytest.fixture
@@ -66,3 +67,40 @@ def test_a_tree_that_takes_too_long_to_scan_is_not_fresh(project: Path) -> None:
     with Index(config_of(project), readonly=True) as index:
         assert staleness(index.store, index.config, timeout=-1) == NOT_CHECKED
         assert staleness(index.store, index.config) == ""
+
+
+def test_a_check_in_the_background_returns_the_last_note_at_once(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("code_intel.index.staleness.QUIET_INTERVAL_S", 0.0)
+    config = config_of(project)
+    check = DiskCheck(config)
+    check.in_background = True
+    with Store.open(config.db_path, readonly=True) as store:
+        assert check.note(store) == ""
+        (project / "new.py").write_text("new\n", encoding="utf-8")
+        assert check.note(store) == ""  # and checks again
+        check.join()
+        assert check.note(store) == "index: 1 file changed since the last sync"
+        check.join()
+
+
+def test_a_check_is_repeated_sooner_after_a_write(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("code_intel.index.staleness.CHECK_INTERVAL_S", 0.0)
+    config = config_of(project)
+    check = DiskCheck(config)
+    check.in_background = True
+    with Store.open(config.db_path, readonly=True) as store:
+        (project / "new.py").write_text("new\n", encoding="utf-8")
+        assert "1 file changed" in check.note(store)
+        check.note(store)
+        check.join()
+        assert "1 file changed" in check.note(store)
+        with Index(config) as index:
+            index.complete(words_only=True)
+        check.note(store)
+        check.join()
+        assert check.note(store) == ""
+        check.join()

@@ -154,7 +154,7 @@ def test_a_secret_in_the_code_is_masked(shop: Path) -> None:
 def test_the_page_speaks_japanese(shop: Path) -> None:
     with opened_page(shop, language="ja") as page:
         shown = text(page, "送料の計算", why_not="src/cart/cart.py")
-        assert "各行の数値" in shown
+        assert "各項目の数値" in shown
         assert "このファイル" in shown
 
 

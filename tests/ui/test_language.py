@@ -24,7 +24,7 @@ DATA_WORDS = (
     *get_args(Corpus),
     *INDEX_STATES,
     *get_args(Reason),
-    *("error", "warning", "checking"),
+    *("error", "warning"),
     *(f"{corpus}: {what}" for corpus in get_args(Corpus) for what in ("words", "vectors")),
 )
 """Words of data that templates translate: `_(row.state)`."""

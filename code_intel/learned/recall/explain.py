@@ -13,6 +13,7 @@ from code_intel.learned.recall.candidates import MapCache
 from code_intel.learned.recall.map_search import MIN_SHOWN_SCORE, compared_cards
 from code_intel.learned.recall.recall import RecallMatch
 from code_intel.learned.status.agreement_status import AgreementStatus
+from code_intel.learned.status.snapshot import NOW
 from code_intel.learned.status.validity import SCORE_CAP, SERVED
 from code_intel.records import Agreement
 
@@ -72,13 +73,14 @@ def explain(
     identity: str,
     *,
     cache: MapCache,
+    since: float = NOW,
     limit: int = MAX_EXPLAINED,
 ) -> list[ExplainedCandidate]:
     """Return the best candidates for a question, best first, also those that searches hide.
 
-    See `map_search.search` for the arguments.
+    See `map_search.compared_cards` for the arguments.
     """
-    found = compared_cards(settings, index, forest, query, vector, identity, cache)
+    found = compared_cards(settings, index, forest, query, vector, identity, cache, since)
     explained = []
     for row, match in found.ranked[:limit]:
         standing = found.judge(row.entry)

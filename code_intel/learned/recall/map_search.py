@@ -26,7 +26,7 @@ from code_intel.learned.recall.candidates import (
 )
 from code_intel.learned.recall.recall import WORDS_ONLY, RecallMatch, recall
 from code_intel.learned.status.agreement_status import AgreementStatus, judging
-from code_intel.learned.status.snapshot import Snapshot
+from code_intel.learned.status.snapshot import NOW, Snapshot
 from code_intel.learned.status.validity import SCORE_CAP, SERVED
 from code_intel.records import (
     MAX_HIT_EVIDENCE,
@@ -131,11 +131,15 @@ def compared_cards(
     vector: "NDArray[np.float32] | None",
     identity: str,
     cache: MapCache,
+    since: float = NOW,
 ) -> ComparedCards:
-    """Compare the candidates with a question; see `search` for the arguments."""
+    """Compare the candidates with a question.
+
+    See `search` for the arguments, and `SnapshotCache.snapshot` for `since`.
+    """
     now = datetime.now(UTC)
     words = _word_hits(index, query)
-    found = cache.snapshot(settings, now=now)
+    found = cache.snapshot(settings, now=now, since=since)
     constants = calibration.of_project(settings, identity)
     known = cache.cards(index, found, identity, constants)
     numbers = known.candidates(query, vector, words.documents)

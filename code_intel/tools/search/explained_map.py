@@ -4,12 +4,13 @@ The question is judged for a session that asks for exactly this feature, by the 
 it for every other session.
 """
 
+import time
 from functools import partial
 from typing import NamedTuple
 
 from code_intel.errors import NotFoundError
 from code_intel.learned.files.agreements import Key, key_of, make_key
-from code_intel.learned.recall.explain import MAX_EXPLAINED, ExplainedCandidate, explain
+from code_intel.learned.recall.explain import ExplainedCandidate, explain
 from code_intel.learned.recall.map_search import MIN_SHOWN_SCORE
 from code_intel.learned.recall.recall import fold
 from code_intel.records import (
@@ -89,9 +90,10 @@ async def explain_map(context: GatewayContext, query: str) -> MapExplanation:
         UsageError: The query is blank.
         UpstreamError: The map did not answer.
     """
+    since = time.monotonic()
     answer = await context.searcher.search_map(query, MIN_MAP_HITS)
-    judged = await judge_each(context, asking_session(query), query, answer)
-    candidates = await run_in_thread(_candidates, context, query)
+    judged = await judge_each(context, asking_session(query), query, answer, since=since)
+    candidates = await run_in_thread(_candidates, context, query, since)
     verdicts = {_key(each): each for each in judged}
     rows = [
         _explained(candidate, verdicts.get(key_of(candidate.agreement))) for candidate in candidates
@@ -113,12 +115,13 @@ async def neighbours(context: GatewayContext, key: Key) -> list[Neighbour]:
     Raises:
         NotFoundError: There is no such agreement.
     """
+    since = time.monotonic()
     snapshot = await run_in_thread(partial(context.map_cache.snapshot, context.settings))
     entry = snapshot.known.by_key.get(key)
     if entry is None or entry.agreement is None:
         raise NotFoundError(f"There is no agreement {key[0]} → {key[1]}.")
     term = entry.agreement.nl_term
-    found = await run_in_thread(_candidates, context, term)
+    found = await run_in_thread(_candidates, context, term, since)
     others = (each for each in found if fold(each.agreement.nl_term) != fold(term))
     return [Neighbour(each, each.match.score) for each in others]
 
@@ -149,7 +152,7 @@ def map_service(context: GatewayContext) -> CorpusService:
     )
 
 
-def _candidates(context: GatewayContext, query: str) -> list[ExplainedCandidate]:
+def _candidates(context: GatewayContext, query: str, since: float) -> list[ExplainedCandidate]:
     service = map_service(context)
     question = service.comparable(service.question(query))
     return explain(
@@ -160,7 +163,7 @@ def _candidates(context: GatewayContext, query: str) -> list[ExplainedCandidate]
         question.vector,
         question.identity,
         cache=context.map_cache,
-        limit=MAX_EXPLAINED,
+        since=since,
     )
 
 

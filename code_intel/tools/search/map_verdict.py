@@ -103,22 +103,27 @@ async def judge(
     """Judge the best hit of a map answer; cached facts must not be older than `since`."""
     if not any(hit.agreement for hit in answer.hits):
         return JudgedAnswer(None, short_circuit.judge(NO_MAP_FACTS), hits=answer.hits)
-    match = await match_request(context, session, query, answer.hits)
+    match = await match_request(context, session, query, answer.hits, since=since)
     return await run_in_thread(_judged, context, session, match, since)
 
 
 async def judge_each(
-    context: GatewayContext, session: Session, query: str, answer: SearchAnswer
+    context: GatewayContext,
+    session: Session,
+    query: str,
+    answer: SearchAnswer,
+    *,
+    since: float = NOW,
 ) -> list[JudgedAnswer]:
-    """Judge every hit for an agreement as if it were the best one, best first."""
-    match = await match_request(context, session, query, answer.hits)
-    return await run_in_thread(_judged_each, context, session, match)
+    """Judge every hit for an agreement as if it were the best one, best first; see `judge`."""
+    match = await match_request(context, session, query, answer.hits, since=since)
+    return await run_in_thread(_judged_each, context, session, match, since)
 
 
 def _judged_each(
-    context: GatewayContext, session: Session, match: RequestMatch
+    context: GatewayContext, session: Session, match: RequestMatch, since: float
 ) -> list[JudgedAnswer]:
-    local = _local_hits(context, match, NOW)
+    local = _local_hits(context, match, since)
     return [_judged_hit(context, session, match, local, hit) for hit in local.hits if hit.agreement]
 
 

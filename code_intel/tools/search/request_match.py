@@ -22,6 +22,7 @@ from code_intel.learned.recall.requests import (
     says_more,
     symbols_named,
 )
+from code_intel.learned.status.snapshot import NOW
 from code_intel.learned.status.validity import lookup_name
 from code_intel.records import FAIR_SCORE, VERIFICATION_SCORE, Agreement, Hit
 from code_intel.session.state import Session
@@ -48,13 +49,21 @@ class RequestMatch(NamedTuple):
 
 
 async def match_request(
-    context: GatewayContext, session: Session | None, query: str, hits: tuple[Hit, ...]
+    context: GatewayContext,
+    session: Session | None,
+    query: str,
+    hits: tuple[Hit, ...],
+    *,
+    since: float = NOW,
 ) -> RequestMatch:
-    """Compare the session's request, if the query is the session's own."""
+    """Compare the session's request, if the query is the session's own.
+
+    Cached facts must not be older than `since`.
+    """
     if session is None or fold(query) != fold(session.own_words):
         return RequestMatch(hits, {})
     request = session_request(session)
-    matched = await run_in_thread(partial(_with_request_scores, context, request, hits))
+    matched = await run_in_thread(partial(_with_request_scores, context, request, hits, since))
     best = next((hit for hit in matched.hits if hit.agreement), None)
     if best is None or (best.score or 0) < VERIFICATION_SCORE or _key(best) in matched.features:
         return matched
@@ -69,9 +78,9 @@ def session_request(session: Session) -> Request:
 
 
 def _with_request_scores(
-    context: GatewayContext, request: Request, hits: tuple[Hit, ...]
+    context: GatewayContext, request: Request, hits: tuple[Hit, ...], since: float
 ) -> RequestMatch:
-    snapshot = context.map_cache.snapshot(context.settings)
+    snapshot = context.map_cache.snapshot(context.settings, since=since)
     scored: list[tuple[Hit, Agreement]] = []
     for hit in hits:
         entry = snapshot.known.by_key.get(_key(hit)) if hit.agreement else None

@@ -18,8 +18,8 @@ from code_intel.learned.status.review import Reason
 from code_intel.operations.doctor import findings_of
 from code_intel.operations.map.stats import map_worth
 from code_intel.operations.sessions import ListedSession, listed_sessions
+from code_intel.records import Freshness
 from code_intel.tools.context.gateway import run_in_thread
-from code_intel.ui.freshness import IndexState
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render
 
@@ -67,8 +67,8 @@ async def doctor(request: Request) -> Response:
     return render(request, "doctor.html", {**answer.data, "most": MAX_WARNINGS})
 
 
-def _look(project: OpenProject) -> tuple[dict[str, IndexState], Overview]:
-    return project.freshness.states(), look(project)
+def _look(project: OpenProject) -> tuple[dict[str, Freshness], Overview]:
+    return project.freshness(), look(project)
 
 
 def look(project: OpenProject) -> Overview:
@@ -109,7 +109,7 @@ async def _changes(request: Request) -> AsyncIterator[str]:
     """Yield the part of the page about the indexes as an event, whenever it differs."""
     project, last, silent = project_of(request), "", 0.0
     while not await request.is_disconnected():
-        found = await run_in_thread(project.freshness.states)
+        found = await run_in_thread(project.freshness)
         data = {"indexes": found, "update": project.updater.state}
         html = bytes(render(request, "parts/freshness.html", data).body).decode()
         if html != last:

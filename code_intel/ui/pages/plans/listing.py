@@ -12,6 +12,7 @@ from code_intel.config import Settings
 from code_intel.operations.plans import changed_documents, knowledge_names, plan_listing
 from code_intel.planning import outcome
 from code_intel.planning.catalog import KeptFile
+from code_intel.planning.evaluation import hundredths
 from code_intel.planning.records import QueryPlan
 from code_intel.tools.context.gateway import run_in_thread
 from code_intel.ui.pages.code import number_of
@@ -78,7 +79,7 @@ def _row(settings: Settings, kept: KeptFile[QueryPlan]) -> PlanRow:
         plan,
         kept.used,
         outcome.status(plan),
-        outcome.confidence(plan),
+        hundredths(outcome.confidence(plan)),
         changed_documents(settings, plan),
     )
 

@@ -104,7 +104,8 @@ class PlanPage:
     def changed(self) -> int:
         """How many final results have changed since."""
         return sum(
-            each.standing is not None and each.standing.state == "changed" for each in self.final
+            each.standing is not None and each.standing.state in {"changed", "gone"}
+            for each in self.final
         )
 
 

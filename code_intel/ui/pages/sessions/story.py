@@ -14,13 +14,10 @@ from code_intel.learned.files.agreements import make_key
 from code_intel.learned.history.drafts import OutcomeDraft, read_draft
 from code_intel.learned.recall.candidates import document_of
 from code_intel.operations.sessions import (
-    SessionDecisions,
-    session_decisions,
     state_of,
     write_permission,
 )
 from code_intel.operations.standing import Standing
-from code_intel.session import journal
 from code_intel.session.heads import SESSION_NAME_PATTERN
 from code_intel.session.story import duration
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
@@ -28,18 +25,11 @@ from code_intel.ui.current_files import CurrentFiles
 from code_intel.ui.language import N_
 from code_intel.ui.pages.code import number_of
 from code_intel.ui.pages.paging import ListPage, page_of
-from code_intel.ui.pages.sessions.timeline import (
-    Item,
-    SeenLines,
-    Timeline,
-    TimelineStep,
-    timeline,
-    with_decisions,
-)
+from code_intel.ui.pages.sessions.steps import SeenLines, TimelineStep
+from code_intel.ui.pages.sessions.timeline import STEPS_PER_PAGE, Timeline, read_timeline
 from code_intel.ui.project import project_of
 from code_intel.ui.rendering import render, url
 
-STEPS_PER_PAGE = 100
 Pair = tuple[str, str]
 
 
@@ -56,7 +46,6 @@ class SessionPage:
         quotes: Where its quotes stand now, by file and quote.
         entries: The files of the agreements that it names, by term and symbol.
         draft: The draft of its outcome, if there is one.
-        is_ahead: Whether its journal has lines that do not count.
         duration: How long the session took.
         permission: What it may write now.
     """
@@ -69,7 +58,6 @@ class SessionPage:
     quotes: Mapping[Pair, Standing]
     entries: Mapping[Pair, str]
     draft: OutcomeDraft | None
-    is_ahead: bool
     duration: str
     permission: str
 
@@ -98,13 +86,9 @@ def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
             N_("There is no session of this name."),
             hint=N_("Choose one of the list of sessions."),
         )
-    intact = journal.read_intact(paths, name)
-    found = timeline(intact.records)
-    broken = found.broken or intact.problem
-    found = with_decisions(found, map(_decision, session_decisions(context.settings, name)))
-    found = Timeline(found.steps, found.session, broken)
+    found = read_timeline(context, name)
     steps = page_of(found.steps, page, STEPS_PER_PAGE)
-    state = state_of(found.session, broken, hours)
+    state = state_of(found.session, found.broken, hours)
     draft, files = read_draft(context.settings, name), CurrentFiles(context)
     items = [item for step in steps.rows for item in step.items]
     return SessionPage(
@@ -120,15 +104,9 @@ def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
         },
         _entries(context, _pairs(steps.rows, draft)),
         draft,
-        intact.ahead,
         _duration(found),
         write_permission(found.session, state),
     )
-
-
-def _decision(found: SessionDecisions) -> TimelineStep:
-    items = tuple(Item(what, text=why) for what, why in found.texts)
-    return TimelineStep(found.kind, items=items, at=found.at)
 
 
 def _duration(found: Timeline) -> str:
