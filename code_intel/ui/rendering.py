@@ -4,6 +4,7 @@ Every value in a template passes `safe_text`, and is then escaped: what files sa
 markup (docs/decisions/0091).
 """
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -21,6 +22,7 @@ from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 from code_intel.ui.language import LANGUAGES, N_, language_of, translate
 from code_intel.ui.project import project_of
+from code_intel.ui.references import reference
 
 NAVIGATION = (
     ("/", N_("Overview")),
@@ -50,6 +52,7 @@ class Frame:
         root: The folder of the project.
         readonly: Whether forms that write are left out.
         csrf: The token of forms; markup, so that it is not masked.
+        form: The name of the forms of this page, by which a repeated one is recognized.
         navigation: Paths and names of the pages.
         version: The version of code-intel.
     """
@@ -61,6 +64,7 @@ class Frame:
     root: str
     readonly: bool
     csrf: Markup
+    form: Markup
     navigation: tuple[tuple[str, str], ...] = NAVIGATION
     version: str = __version__
 
@@ -86,6 +90,7 @@ def render(
         root=str(project.settings.root),
         readonly=project.readonly,
         csrf=Markup(request.app.state.access.csrf),  # noqa: S704 - hexadecimal digits
+        form=Markup(secrets.token_hex(8)),  # noqa: S704 - hexadecimal digits
     )
     page = environment(language).get_template(template)
     html = page.render(**(data or {}), frame=frame)
@@ -132,8 +137,20 @@ def environment(language: str) -> Environment:
         "clock": clock,
         "languages": LANGUAGES,
     }
-    found.filters |= {"thousands": "{:,}".format}
+    found.filters |= {
+        "thousands": "{:,}".format,
+        "raw_field": raw_field,
+        "reference": reference,
+    }
     return found
+
+
+def raw_field(value: str) -> Markup:
+    """Return the value of a hidden field, which is only escaped.
+
+    A form must send back what it was given. Never use this for a text that a page shows.
+    """
+    return escape(value)
 
 
 def safe_text(value: Any) -> Any:
