@@ -46,6 +46,7 @@ PAGES = {
     "map, of a file": "/map?file={file}",
     "entry": "/map/entry?file={entry}",
     "history of an entry": "/map/history?file={entry}",
+    "neighbours of an entry": "/map/near?file={entry}",
     "confirming": "/map/change?change=confirm&file={entry}",
     "editing": "/map/edit?file={entry}",
     "review": "/map/review",
