@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from code_intel.config import IndexConfig
+from code_intel.embedding.engine import same_space
 from code_intel.errors import BusyError, CodeIntelError, NotFoundError
 from code_intel.foundation import mounts
 from code_intel.foundation.text import counted
@@ -113,7 +114,7 @@ def _contents(store: Store, model: str | None, sync: str) -> list[IndexFinding]:
         what = f"{processed:,} of {total:,} vectors of {newest.identity} are ready."
         what = f"{what} Until all are, searches use {active.identity}."
         found.append(IndexFinding("warning", what, sync))
-    elif model is not None and active.identity not in {"", model}:
+    elif model is not None and active.identity and not same_space(model, active.identity):
         what = f"The vectors were computed by {active.identity}, but the model in use is {model}."
         found.append(IndexFinding("warning", what, sync))
     pending = store.pending_count()

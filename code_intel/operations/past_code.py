@@ -13,7 +13,7 @@ from code_intel.chunking import decode
 from code_intel.foundation import git
 from code_intel.index.corpus import MAX_FILE_BYTES
 from code_intel.session.state import Print
-from code_intel.tools.context.prints import place_of, split_lines
+from code_intel.tools.context.prints import Windows, place_of, split_lines
 
 MAX_VERSIONS = 30
 """Versions of a file in git that are compared: this many before the session, and of today."""
@@ -47,25 +47,29 @@ def past_code(
         commit: The commit that was checked out when the session began; empty if unknown.
     """
     lines: dict[int, str] = {}
-    missing = [each for each in prints if not _take(each, current, lines)]
+    missing = _left(prints, current, lines)
     commits: list[str] = []
     for version in _commits(root, commit if _COMMIT.fullmatch(commit) else "", file):
         if not missing:
             break
-        text = _text(root, version, file)
-        left = [each for each in missing if not _take(each, text, lines)]
+        left = _left(missing, _text(root, version, file), lines)
         if len(left) < len(missing):
             commits.append(version)
         missing = left
     return PastCode(lines, missing, commits)
 
 
-def _take(item: Print, text: Sequence[str], lines: dict[int, str]) -> bool:
-    """Note the text of a printed block if a version of the file has it; return whether it does."""
-    place = place_of(item, text)
-    for number, now in enumerate(place, item.first):
-        lines[number] = text[now - 1]
-    return bool(place)
+def _left(prints: Sequence[Print], text: Sequence[str], lines: dict[int, str]) -> list[Print]:
+    """Note the text of the blocks that a version of the file has; return the other blocks."""
+    windows: Windows = {}
+    left = []
+    for each in prints:
+        place = place_of(each, text, windows)
+        lines.update(
+            zip(range(each.first, each.last + 1), (text[n - 1] for n in place), strict=False)
+        )
+        left += [] if place else [each]
+    return left
 
 
 def _commits(root: Path, began: str, file: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from code_intel.session.state import Print
-from code_intel.tools.context.prints import place_of, split_lines
+from code_intel.tools.context.prints import Windows, place_of, split_lines
 
 
 class Standing(NamedTuple):
@@ -21,9 +21,15 @@ class Standing(NamedTuple):
     last: int = 0
 
 
-def standing_of_prints(prints: Sequence[Print], lines: Sequence[str]) -> Standing:
-    """Return where printed blocks of lines stand in the current lines of their file."""
-    places = [place_of(each, lines) for each in prints]
+def standing_of_prints(
+    prints: Sequence[Print], lines: Sequence[str], windows: Windows | None = None
+) -> Standing:
+    """Return where printed blocks of lines stand in the current lines of their file.
+
+    `windows` is the same for all blocks of a file, and empty at first.
+    """
+    windows = {} if windows is None else windows
+    places = [place_of(each, lines, windows) for each in prints]
     if not all(places):
         return Standing("changed", prints[0].first, max(each.last for each in prints))
     moves = {place.start - each.first for place, each in zip(places, prints, strict=True)}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from code_intel.operations.standing import Standing, standing_of_prints, standing_of_quote
 from code_intel.session.state import Print
 from code_intel.tools.context.gateway import GatewayContext
-from code_intel.tools.context.prints import current_text
+from code_intel.tools.context.prints import Windows, current_text
 
 GONE = Standing("gone")
 """Where code of a file stands that is not there any more."""
@@ -18,6 +18,7 @@ class CurrentFiles:
     def __init__(self, context: GatewayContext) -> None:
         self._context = context
         self._texts: dict[str, list[str]] = {}
+        self._windows: dict[str, Windows] = {}
 
     def text(self, file: str) -> Sequence[str]:
         """Return the lines of a file; none if it is not shown."""
@@ -33,7 +34,8 @@ class CurrentFiles:
         """Return where printed lines stand now."""
         if self.is_gone(file):
             return GONE
-        return standing_of_prints(prints, self.text(file))
+        windows = self._windows.setdefault(file, {})
+        return standing_of_prints(prints, self.text(file), windows)
 
     def quoted(self, file: str, quote: str, first: int = 0) -> Standing:
         """Return where a quote of a file stands now; `first` is the line where it stood."""

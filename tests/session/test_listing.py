@@ -99,3 +99,32 @@ def test_a_list_is_cut_to_the_most_recently_used(place: SessionPaths) -> None:
     assert [one.name for one in journal_files(place)] == names
     assert {one.name for one in list_sessions(place, limit=2)} == set(names[:2])
     assert list_sessions(place_in(place.journals)) == ()
+
+
+def test_a_part_of_the_list_reads_only_its_journals(place: SessionPaths) -> None:
+    clock, made = Ticking(), tokens()
+    names = [
+        journal.create(place, Intent.MODIFY, QUERY, clock=clock, token=made).session.name
+        for _ in range(5)
+    ]
+    for number, name in enumerate(names):
+        os.utime(place.journal(name), (number, number))
+    place.journal(names[0]).write_bytes(b"damaged")
+    os.utime(place.journal(names[0]), (0, 0))
+    middle = list_sessions(place, start=1, limit=3)
+    assert [each.name for each in middle] == names[3:0:-1]
+    assert [each.state for each in list_sessions(place, start=4)] == ["broken"]
+    assert list_sessions(place, start=9) == ()
+
+
+def test_a_journal_that_changes_or_is_mended_is_read_again(place: SessionPaths) -> None:
+    session, handle = journal.create(place, Intent.MODIFY, QUERY)
+    assert list_sessions(place)[0].steps == 1
+    journal.append(place, handle, LOOK)
+    assert list_sessions(place)[0].steps == 2
+    file = place.journal(session.name)
+    intact = file.read_bytes()
+    file.write_bytes(intact.replace(b"login", b"logout"))
+    assert list_sessions(place)[0].state == "broken"
+    file.write_bytes(intact)
+    assert list_sessions(place)[0].state == "open"

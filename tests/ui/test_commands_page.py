@@ -13,7 +13,7 @@ from command_projects import GROUP, INSTRUCTION, executable, prompted, stocked
 from page_client import PageClient, opened_page
 from registry_files import configured, document, written
 
-HOSTILE = "<script>alert('x')</script> & \"quoted\" {{ 7 * 7 }}"
+HOSTILE = "<script>alert('x')</script> & \"quoted\" {{ 'a' ~ 'bc' }}"
 PROGRAM = '#!/bin/sh\necho ran >> "$PWD/ran"\ncat\necho "got: $*"\n'
 RAN = "ran"
 
@@ -121,6 +121,7 @@ def test_a_prompt_is_rendered_with_options_and_can_be_copied(
         "# Group commits\n\nLook at every change, first line\n二行目 {uv-x}, "
         "and commit what belongs together.\n"
     )
+    assert ">\nfirst line\n二行目 {uv-x}</textarea>" in found
     assert 'data-key="c"' in found
     assert "Rendered from .agent/climpt/prompts/climpt-git/group-commit" in page.text(
         address(GROUP)
@@ -217,13 +218,13 @@ def test_looking_at_a_command_starts_no_program(running: Path) -> None:
         assert "prompter --config=climpt-git group-commit unstaged-changes" in text
         assert "--edition=detailed" in text
         assert "Run the program" in text
-        assert page.client.get("/commands/run").status_code == 405
+        assert "Registry" in page.text(f"/commands/run?{urlencode(GROUP)}"), "it leads to the list"
     assert not (running / RAN).exists()
 
 
 def test_a_program_runs_by_a_form_with_the_token(running: Path) -> None:
     with opened_page(running) as page:
-        form = page.get(address(GROUP, stdin="a\nb", edition="detailed"))
+        form = page.get(address(GROUP, stdin="a\r\nb", edition="detailed"))
         fields = dict(re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', form))
         assert fields["stdin"] == "a\nb"
         refused = page.client.post("/commands/run", data=fields | {"csrf": "x"})
@@ -296,7 +297,7 @@ def test_what_registries_say_is_text_never_markup(page: PageClient, project: Pat
     for path in paths:
         found = page.get(path).partition("<main")[2]
         assert "<script" not in found, path
-        assert "49" not in found, path
+        assert "abc" not in found, path
     assert HOSTILE in prompt_of(page.get(address(GROUP)))
     bad = page.client.get(address({"c1": HOSTILE, "c2": HOSTILE, "c3": HOSTILE}, edition=HOSTILE))
     assert "<script>alert" not in bad.text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.ui.map_entries import MapEntryCache
+from code_intel.ui.map_cache import MapEntryCache
 from code_intel.ui.pages.map.listing import PAGE_SIZE, Wanted, columns, list_entries
 from learned.builders import rewrite
 from map_files import LOGIN, agree, entry_page
@@ -146,6 +146,35 @@ def test_a_status_that_depends_on_the_time_is_judged_every_hour(shop: Path) -> N
         (first,) = cache.entries(context, now).rows
         (later,) = cache.entries(context, now + timedelta(hours=1)).rows
         assert later is not first
+
+
+def test_a_large_map_is_judged_again_in_the_background(shop: Path) -> None:
+    agree(shop, *LOGIN)
+    agree(shop, "fee", "shipping_fee")
+    cache = MapEntryCache(at_once=1)
+    with opened_page(shop) as page:
+        context = page.project.context
+        assert {row.status for row in cache.entries(context).rows} == {"valid"}
+        rewrite(
+            shop / "src" / "auth" / "service.py", lambda text: text.replace("def login", "def go")
+        )
+        page.project.writing().forest.complete(words_only=True)
+        before = cache.entries(context).by_file
+        cache.wait()
+        after = cache.entries(context).by_file
+        assert [before[file].status for file in before] == ["valid", "valid"]
+        assert sorted(after[file].status for file in after) == ["changed", "valid"]
+
+
+def test_one_entry_is_judged_by_the_code_as_it_is_now(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    with opened_page(shop) as page:
+        assert '<span class="state valid">' in page.get(entry_page(file, shop))
+        rewrite(
+            shop / "src" / "auth" / "service.py", lambda text: text.replace("def login", "def go")
+        )
+        assert '<span class="state changed">' in page.get(entry_page(file, shop))
+        assert rows(page, "/map?state=changed") == ["login"]
 
 
 def test_what_files_say_is_text(shop: Path) -> None:

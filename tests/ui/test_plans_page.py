@@ -20,7 +20,7 @@ from served import gateway
 
 LOGIN_FILE, FEE_FILE = "src/auth/service.py", "src/cart/shipping.py"
 STALE = 'class="state stale"'
-HOSTILE = "<script>alert('x')</script> & \"quoted\" {{ 7 * 7 }}"
+HOSTILE = "<script>alert('x')</script> & \"quoted\" {{ 'a' ~ 'bc' }}"
 
 
 @pytest.fixture
@@ -250,7 +250,7 @@ def test_what_plans_say_is_text_never_markup(page: PageClient, shop: Path) -> No
     for path in pages:
         found = page.get(path).partition("<main")[2]
         assert "<script" not in found, path
-        assert "49" not in found, path
+        assert "abc" not in found, path
     assert HOSTILE in page.text(address)
 
 

@@ -21,6 +21,9 @@ _DIGEST_CHARS = 16
 _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 _SIGNATURE_END = " \t:{=;"
 
+Windows = dict[int, dict[str, list[int]]]
+"""Where each digest stands in a text, by the number of lines of a block."""
+
 
 class Passage(NamedTuple):
     """Text of an answer that claims to be the lines of a file from `first` on."""
@@ -73,9 +76,12 @@ def current_lines(context: GatewayContext, session: Session) -> Mapping[str, fro
     return lines_of_prints(context, (item for call in session.calls for item in call.printed))
 
 
-def place_of(item: Print, lines: Sequence[str]) -> range:
-    """Return the numbers of the lines of a text where a printed block stands; empty if nowhere."""
-    return _where(item, lines, {})
+def place_of(item: Print, lines: Sequence[str], windows: Windows | None = None) -> range:
+    """Return the numbers of the lines of a text where a printed block stands; empty if nowhere.
+
+    `windows` is the same for all blocks of a text, and empty at first.
+    """
+    return _where(item, lines, {} if windows is None else windows)
 
 
 def lines_of_prints(
@@ -88,7 +94,7 @@ def lines_of_prints(
     found = {}
     for file, prints in by_file.items():
         lines = current_text(context, file)
-        windows: dict[int, dict[str, list[int]]] = {}
+        windows: Windows = {}
         numbers = {number for item in prints for number in _where(item, lines, windows)}
         if numbers:
             found[file] = frozenset(numbers)
@@ -139,11 +145,8 @@ def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield run[0], run[-1]
 
 
-def _where(item: Print, lines: Sequence[str], windows: dict[int, dict[str, list[int]]]) -> range:
-    """Return the numbers of the lines where a printed block stands now: the nearest place.
-
-    `windows` caches, by the size of a block, where each digest stands in the file.
-    """
+def _where(item: Print, lines: Sequence[str], windows: Windows) -> range:
+    """Return the numbers of the lines where a printed block stands now: the nearest place."""
     size = item.last - item.first + 1
     if item.last <= len(lines) and _digest(lines[item.first - 1 : item.last]) == item.digest:
         return range(item.first, item.last + 1)

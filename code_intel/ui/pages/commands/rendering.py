@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from code_intel.errors import CodeIntelError, ExecutionError, UsageError
@@ -93,7 +93,7 @@ class CommandPage:
 
 async def show(request: Request) -> Response:
     """Show a command, and its prompt if that can be rendered."""
-    context, given = project_of(request).context.commands, request.query_params
+    context, given = project_of(request).context.commands, _given(request.query_params)
     key = _key(given)
     _, commands = await commands_of(context, *key)
     error: CodeIntelError | None = None
@@ -106,8 +106,10 @@ async def show(request: Request) -> Response:
 
 
 async def run(request: Request) -> Response:
-    """Run the program of a command, and show the prompt that it prints."""
-    context, given = project_of(request).context.commands, form_of(request)
+    """Run the program of a command, and show the prompt that it prints; a GET runs nothing."""
+    if request.method != "POST":
+        return RedirectResponse("/commands", HTTPStatus.SEE_OTHER)
+    context, given = project_of(request).context.commands, _given(form_of(request))
     key = _key(given)
     _, commands = await commands_of(context, *key)
     try:
@@ -139,6 +141,11 @@ def _key(given: Mapping[str, str]) -> CommandKey:
     return CommandKey(given.get("agent", "") or DEFAULT_AGENT, *names)
 
 
+def _given(fields: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of a form, whose lines browsers end with CR and LF."""
+    return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
+
+
 def _options(given: Mapping[str, str]) -> dict[str, str]:
     """Return the options of a form; empty fields stand for missing options.
 
@@ -146,7 +153,7 @@ def _options(given: Mapping[str, str]) -> dict[str, str]:
         UsageError: A line of further variables is not NAME=VALUE.
     """
     found = {
-        name: value.replace("\r\n", "\n")
+        name: value
         for name, value in given.items()
         if value and (name in COMMAND_OPTIONS or name.startswith("uv-"))
     }
@@ -203,5 +210,5 @@ def _page(
 
 ROUTES = (
     Route("/commands/show", show),
-    Route("/commands/run", run, methods=["POST"]),
+    Route("/commands/run", run, methods=["GET", "POST"]),
 )

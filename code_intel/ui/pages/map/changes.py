@@ -20,11 +20,11 @@ from code_intel.operations.map.preview import Applied, Operation
 from code_intel.operations.map.reject import reject_agreement
 from code_intel.operations.map.rename import rename_agreement
 from code_intel.records import Definition
-from code_intel.tools.context.freshness import refresh_source
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.ui.access import form_of
 from code_intel.ui.language import N_
-from code_intel.ui.map_entries import MapEntry, shown_once
+from code_intel.ui.map_cache import shown_once
+from code_intel.ui.map_entries import MapEntry
 from code_intel.ui.pages.map.two_steps import Shown, Task, make, plan, refusal, take_back
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render, url
@@ -145,13 +145,14 @@ async def show(request: Request) -> Response:
     """Show what a change would do, and what must be filled in."""
     if refused := refusal(request):
         return refused
-    given = request.query_params
+    given, project = request.query_params, project_of(request)
+    if given.get("change") == "rename":  # the symbol may be in a file that is not indexed yet
+        await run_in_thread(index_words, project.writing(), lambda _done, _total: None)
     change, entry, fields = await _asked(request, given)
     if change.name == "rename" and not any(fields.values()) and not _heir(entry):
         return _page(request, change, entry, fields)
     try:
-        await _refresh(project_of(request).writing(), change, entry)
-        shown = await plan(project_of(request), _task(request, change, entry, fields))
+        shown = await plan(project, _task(request, change, entry, fields))
     except (UsageError, NotFoundError) as error:
         return _page(request, change, entry, fields, problem=error)
     return _page(request, change, entry, fields, shown)
@@ -180,20 +181,8 @@ async def _asked(request: Request, given: Mapping[str, str]) -> tuple[Change, Ma
     change = CHANGES.get(given.get("change", ""))
     if change is None:
         raise NotFoundError("There is no such change.", hint="Use the buttons of an entry.")
-    entries = await run_in_thread(project_of(request).map_entries)
-    entry = entries.named(given.get("file", ""))
+    entry = await run_in_thread(project_of(request).map_entry, given.get("file", ""))
     return change, entry, {name: given.get(name, "").strip() for name in change.fields}
-
-
-async def _refresh(context: GatewayContext, change: Change, entry: MapEntry) -> None:
-    """Index the source again as far as the change depends on it.
-
-    The second step indexes all of it, as the terminal does.
-    """
-    if change.name == "rename":
-        await run_in_thread(index_words, context, lambda _done, _total: None)
-    elif entry.agreement:
-        await refresh_source(context, entry.files)
 
 
 def _task(request: Request, change: Change, entry: MapEntry, fields: Fields) -> Task:

@@ -25,7 +25,8 @@ from code_intel.tools.context.gateway import run_in_thread
 from code_intel.ui.access import form_of
 from code_intel.ui.diff import compare, side_by_side
 from code_intel.ui.language import N_
-from code_intel.ui.map_entries import MapEntry, shown_once
+from code_intel.ui.map_cache import shown_once
+from code_intel.ui.map_entries import MapEntry
 from code_intel.ui.pages.map.changes import address_after
 from code_intel.ui.pages.map.two_steps import Task, make, plan, refusal
 from code_intel.ui.project import OpenProject, project_of

@@ -28,7 +28,8 @@ from code_intel.tools.context.prints import split_lines
 from code_intel.tools.search.explained_map import neighbours
 from code_intel.ui.diff import lines_of_patch
 from code_intel.ui.language import N_
-from code_intel.ui.map_entries import MapEntry, shown_once
+from code_intel.ui.map_cache import shown_once
+from code_intel.ui.map_entries import MapEntry
 from code_intel.ui.pages.code import Line
 from code_intel.ui.pages.map.changes import changes_of
 from code_intel.ui.pages.map.editing import is_editable
@@ -143,7 +144,7 @@ async def near(request: Request) -> Response:
 
 
 def _read(project: OpenProject, file: str) -> EntryPage:
-    entry, context = project.map_entries().named(file), project.context
+    entry, context = project.map_entry(file), project.context
     agreement, note = entry.agreement, entry.note
     evidence = agreement.evidence if agreement else note.evidence if note else ()
     files = entry.files if agreement else ()

@@ -14,7 +14,8 @@ from code_intel.errors import UsageError
 from code_intel.learned.recall.recall import fold
 from code_intel.tools.context.gateway import run_in_thread
 from code_intel.ui.language import N_
-from code_intel.ui.map_entries import KINDS, MapEntries, MapEntry, shown_once
+from code_intel.ui.map_cache import shown_once
+from code_intel.ui.map_entries import KINDS, MapEntries, MapEntry
 from code_intel.ui.pages.code import number_of
 from code_intel.ui.pages.map.two_steps import notice_of
 from code_intel.ui.project import OpenProject, project_of

@@ -19,7 +19,7 @@ from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.ui.access import form_of
 from code_intel.ui.language import N_
-from code_intel.ui.map_entries import shown_once
+from code_intel.ui.map_cache import shown_once
 from code_intel.ui.pages.code import number_of
 from code_intel.ui.pages.map.entry_code import CodeOfEntry, code_of_entry
 from code_intel.ui.pages.map.two_steps import (

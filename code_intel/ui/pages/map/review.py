@@ -12,7 +12,8 @@ from starlette.routing import Route
 from code_intel.learned.status.review import CONDITIONS, Reason
 from code_intel.tools.context.gateway import run_in_thread
 from code_intel.ui.language import N_
-from code_intel.ui.map_entries import MapEntry, shown_once
+from code_intel.ui.map_cache import shown_once
+from code_intel.ui.map_entries import MapEntry
 from code_intel.ui.pages.code import number_of
 from code_intel.ui.pages.map.entry_code import CodeOfEntry, code_of_entry
 from code_intel.ui.project import OpenProject, project_of

@@ -18,7 +18,7 @@ from code_intel.tools.context.gateway import run_in_thread
 from code_intel.tools.context.prints import split_lines
 from code_intel.ui.access import form_of
 from code_intel.ui.language import N_
-from code_intel.ui.map_entries import shown_once
+from code_intel.ui.map_cache import shown_once
 from code_intel.ui.pages.code import Line, number_of
 from code_intel.ui.pages.map.changes import address_after
 from code_intel.ui.pages.map.two_steps import Shown, Task, make, notice_of, plan, refusal
