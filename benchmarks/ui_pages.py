@@ -36,7 +36,7 @@ from code_intel.tools.context.gateway import sessions_of
 LIMIT_MS = 200.0
 WARM = 3
 STATIC = "/static/icon.svg"
-LINK = re.compile(r"code-intel: open http://127\.0\.0\.1:(\d+)(/open\S+)")
+LINK = re.compile(r"code-intel: open http://127\.0\.0\.1:(\d+)(/[\w-]+)(/open\S+)")
 PAGES = {
     "a static file": STATIC,
     "overview": "/",
@@ -78,8 +78,8 @@ class Page:
         link = next(filter(None, map(LINK.match, process.stderr)))
         self.pid = process.pid
         self._connection = http.client.HTTPConnection("127.0.0.1", int(link[1]), timeout=120)
-        self._cookie = ""
-        answer = self._ask(link[2])
+        self._home, self._cookie = link[2], ""
+        answer = self._ask(link[3])
         self._cookie = (answer.getheader("set-cookie") or "").partition(";")[0]
         answer.read()
 
@@ -94,7 +94,7 @@ class Page:
         return took, len(first) + len(rest)
 
     def _ask(self, path: str) -> http.client.HTTPResponse:
-        self._connection.request("GET", path, headers={"cookie": self._cookie})
+        self._connection.request("GET", f"{self._home}{path}", headers={"cookie": self._cookie})
         return self._connection.getresponse()
 
 

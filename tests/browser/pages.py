@@ -43,7 +43,8 @@ PAGES = {
     "knowledge page": "/plans/knowledge/page?name={knowledge}",
     "commands": "/commands",
     "commands, searched": "/commands?q=commit",
-    "command": "/commands/show?c1=climpt-git&c2=group-commit&c3=unstaged-changes",
+    "command": "/commands/show?{command}",
+    "command, run again": "/commands/run?{command}",
     "quality": "/quality",
     "code": "/code?file=src/auth/service.py&start=25&end=33",
     "missing page": "/nowhere",
@@ -103,7 +104,8 @@ def places(root: Path) -> dict[str, str]:
         **_sessions(settings),
         **_plans(settings.plans_dir / "cache" / "plans"),
     }
-    return {name: quote(value) for name, value in found.items()}
+    quoted = {name: quote(value) for name, value in found.items()}
+    return quoted | {"command": "c1=climpt-git&c2=group-commit&c3=unstaged-changes"}
 
 
 def _first(folder: Path, pattern: str) -> Path:

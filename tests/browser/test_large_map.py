@@ -33,7 +33,7 @@ def test_list_has_pages_that_lead_to_the_last_entry(reader: Visitor) -> None:
     expect(page.locator("main")).to_contain_text("10,000")
     assert page.locator("main tbody tr").count() <= 100
     assert axe(page) == []
-    page.goto(f"{reader.origin}/map?page=100")
+    page.goto(f"{reader.served.home}/map?page=100")
     rows = page.locator("main tbody tr")
     assert rows.count() == 100
     rows.last.locator("a").first.click()

@@ -98,11 +98,6 @@ class Visitor:
     watch: Watch
     contexts: list[BrowserContext] = field(default_factory=list)
 
-    @property
-    def origin(self) -> str:
-        """Scheme, host and port of the server."""
-        return origin_of(self.served.link)
-
     def open(self, path: str = "/", look: Look = ENGLISH) -> Page:
         """Open a page with a look; the first visit of a server goes through its link."""
         context = self.browser.new_context(
@@ -125,7 +120,7 @@ class Visitor:
             first.close()
         page = context.new_page()
         self.watch.begin(page)
-        page.goto(f"{self.origin}{path}")
+        page.goto(f"{self.served.home}{path}")
         return page
 
     def close(self) -> None:

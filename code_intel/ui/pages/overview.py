@@ -51,7 +51,7 @@ class Waiting(NamedTuple):
 
     text: str
     address: str
-    count: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def look(project: OpenProject) -> Overview:
     entries = project.map_entries()
     costs = [each.cost for each in project.session_figures() if each.cost]
     known = [row.source for row in entries.rows if isinstance(row.source, AgreementStatus)]
-    counts = {
-        **entries.waiting,
+    counts: dict[str, int] = {
+        **{str(reason): number for reason, number in entries.waiting.items()},
         "broken": sum(row.status == "broken" for row in entries.rows),
         "drafts": len(read_drafts(project.settings)),
         "proposals": open_proposals(project),
