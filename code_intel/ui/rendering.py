@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -138,7 +138,7 @@ def environment(language: str) -> Environment:
         "clock": clock,
         "languages": LANGUAGES,
     }
-    found.filters |= {"thousands": "{:,}".format}
+    found.filters |= {"with_code": with_code, "thousands": "{:,}".format}
     return found
 
 
@@ -156,6 +156,17 @@ def _safe(text: str) -> str:
     A page repeats labels, names of files and addresses hundreds of times.
     """
     return visible(masked(text), keep="\n\t")
+
+
+def with_code(text: str) -> Markup:
+    """Return a text of the product with its `commands` as code; everything is escaped."""
+    parts = str(safe_text(text)).split("`")
+    if len(parts) % 2 == 0:  # a backtick without another one
+        return escape("`".join(parts))
+    code = Markup("<code>{}</code>")
+    return Markup().join(
+        code.format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
+    )
 
 
 def url(path: str, **query: object) -> str:
