@@ -20,6 +20,8 @@ class _Forms(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.forms.append((given.get("action", ""), given.get("method", "get"), {}))
+        elif given.get("type") == "radio" and "checked" not in given:
+            pass
         elif tag in {"input", "textarea"} and self.forms and "name" in given:
             self.forms[-1][2][given["name"]] = given.get("value", "")
             self._area = given["name"] if tag == "textarea" else ""

@@ -139,11 +139,29 @@ def test_a_rejection_shows_that_no_file_changes(shop: Path) -> None:
 def test_an_agreement_is_rejected_for_one_question(shop: Path) -> None:
     file = agree(shop, *LOGIN)
     with opened_page(shop) as page:
-        after = submit(page, planned(page, "reject", file, query="sign <b>out"), CHANGE)
+        fields = {"scope": "one", "query": "sign <b>out"}
+        after = submit(page, planned(page, "reject", file), CHANGE, **fields)
         assert "rejected sign <b>out a person" in text_of(after)
         with open_state(load_settings(shop).state) as state:
             (event,) = (each for each in state.experiences() if each.kind == "rejected")
         assert event.wording == "sign <b>out"
+
+
+def test_a_rejection_for_one_question_needs_the_question(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    with opened_page(shop) as page:
+        shown = planned(page, "reject", file)
+        assert "Your teammates do not see this" in text_of(shown)
+        refused = submit(page, shown, CHANGE, 400, scope="one", query=" ")
+        assert "No question is given." in text_of(refused)
+        (fields,) = forms_of(refused, CHANGE, "get")
+        assert fields["scope"] == "one"
+        with open_state(load_settings(shop).state) as state:
+            assert not [each for each in state.experiences() if each.kind == "rejected"]
+        submit(page, shown, CHANGE, query="a question that was typed, but not chosen")
+        with open_state(load_settings(shop).state) as state:
+            (event,) = (each for each in state.experiences() if each.kind == "rejected")
+        assert event.wording == ""
 
 
 def test_a_rename_shows_where_the_symbol_moved(shop: Path) -> None:

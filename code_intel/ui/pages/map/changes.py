@@ -31,6 +31,8 @@ from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render, url
 
 PATH = "/map/change"
+ONE_QUESTION = "one"
+"""The scope of a rejection that is for one question; any other one is for all."""
 Fields = Mapping[str, str]
 """What a person has filled in."""
 
@@ -67,7 +69,15 @@ def _confirm(context: GatewayContext, entry: MapEntry, fields: Fields) -> Operat
 
 
 def _reject(context: GatewayContext, entry: MapEntry, fields: Fields) -> Operation:
-    return partial(reject_agreement, context, *_pair_of(entry), query=fields["query"] or None)
+    is_for_one = fields["scope"] == ONE_QUESTION
+    if is_for_one and not fields["query"]:
+        raise UsageError(
+            N_("No question is given."),
+            hint=N_("Write the question, or choose “for every question”."),
+            details={"field": "query"},
+        )
+    query = fields["query"] if is_for_one else None
+    return partial(reject_agreement, context, *_pair_of(entry), query=query)
 
 
 def _rename(context: GatewayContext, entry: MapEntry, fields: Fields) -> Operation:
@@ -98,7 +108,7 @@ _CHANGES = (
         N_("Rejected. Agents must verify it before they rely on it."),
         N_("Its file stays as it is. Agents must verify it before they rely on it."),
         _reject,
-        ("query",),
+        ("scope", "query"),
     ),
     Change(
         "rename",
@@ -198,7 +208,7 @@ def _task(request: Request, change: Change, entry: MapEntry, fields: Fields) -> 
         subject=f"{entry.name} → {entry.symbol}" if entry.symbol else entry.name,
         address=address,
         path=PATH,
-        hidden={"change": change.name, "file": entry.file, **fields},
+        hidden={"change": change.name, "file": entry.file, **_hidden(change, fields)},
         operation=change.operation(project.writing(), entry, fields),
         after=partial(address_after, address=address if change.stays else "/map"),
     )
@@ -229,6 +239,11 @@ async def _page(
     status = HTTPStatus.CONFLICT if shown and shown.conflict else HTTPStatus.OK
     status = HTTPStatus.BAD_REQUEST if problem else status
     return render(request, "map/change.html", data, status)
+
+
+def _hidden(change: Change, fields: Fields) -> Fields:
+    """Return the fields that the form repeats; a rejection, which changes no file, shows them."""
+    return {} if change.name == "reject" else fields
 
 
 def _heir(entry: MapEntry) -> Definition | None:
