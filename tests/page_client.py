@@ -57,10 +57,13 @@ class PageClient:
         return self.client
 
     def get(self, path: str, status: int = 200) -> str:
-        """Return the HTML of a page, which must have the status."""
-        response = self.client.get(path)
+        """Return the HTML of a page, which must have the status; see `html_of`."""
+        return self.html_of(self.client.get(path), status)
+
+    def html_of(self, response: Response, status: int = 200) -> str:
+        """Return the HTML of an answer, with addresses relative to the path of the server."""
         assert response.status_code == status, text_of(response.text)
-        return str(response.text)
+        return str(response.text).replace(f'"{self.access.path}/', '"/')
 
     def text(self, path: str, status: int = 200) -> str:
         """Return the text of a page as a person reads it."""
