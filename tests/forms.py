@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from httpx2 import Response
 
-from page_client import PageClient
+from page_client import PageClient, html_of
 
 
 class _Forms(HTMLParser):
@@ -54,4 +54,4 @@ def submit(
         headers={"content-type": "application/x-www-form-urlencoded"},
         follow_redirects=True,
     )
-    return page.html_of(answer, status)
+    return html_of(answer, status)

@@ -57,13 +57,8 @@ class PageClient:
         return self.client
 
     def get(self, path: str, status: int = 200) -> str:
-        """Return the HTML of a page, which must have the status; see `html_of`."""
-        return self.html_of(self.client.get(path), status)
-
-    def html_of(self, response: Response, status: int = 200) -> str:
-        """Return the HTML of an answer, with addresses relative to the path of the server."""
-        assert response.status_code == status, text_of(response.text)
-        return str(response.text).replace(f'"{self.access.path}/', '"/')
+        """Return the HTML of a page, which must have the status."""
+        return html_of(self.client.get(path), status)
 
     def text(self, path: str, status: int = 200) -> str:
         """Return the text of a page as a person reads it."""
@@ -73,6 +68,12 @@ class PageClient:
         """Send a form with the CSRF token, and follow its redirect."""
         data = {"csrf": self.access.csrf, **fields}
         return self.client.post(path, data=data, follow_redirects=follow)
+
+
+def html_of(answer: Response, status: int = 200) -> str:
+    """Return the HTML of an answer, which must have the status."""
+    assert answer.status_code == status, text_of(answer.text)
+    return str(answer.text)
 
 
 def text_of(page: str) -> str:
