@@ -1,5 +1,6 @@
 """Show the story of a session as a time line."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -46,6 +47,7 @@ class SessionPage:
         quotes: Where its quotes stand now, by file and quote.
         entries: The files of the agreements that it names, by term and symbol.
         draft: The draft of its outcome, if there is one.
+        commands: The commands that confirm its agreements, by term and symbol.
         duration: How long the session took.
         permission: What it may write now.
     """
@@ -58,6 +60,7 @@ class SessionPage:
     quotes: Mapping[Pair, Standing]
     entries: Mapping[Pair, str]
     draft: OutcomeDraft | None
+    commands: Mapping[Pair, str]
     duration: str
     permission: str
 
@@ -104,6 +107,7 @@ def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
         },
         _entries(context, _pairs(steps.rows, draft)),
         draft,
+        {pair: f"code-intel map confirm {shlex.join(pair)}" for pair in _drafted(draft)},
         _duration(found),
         write_permission(found.session, state),
     )
@@ -116,9 +120,14 @@ def _duration(found: Timeline) -> str:
     return duration((used - began).total_seconds())
 
 
+def _drafted(draft: OutcomeDraft | None) -> list[Pair]:
+    """Return the term and symbol of each agreement of a draft."""
+    return [(each.nl_term, each.symbol) for each in draft.agreements] if draft else []
+
+
 def _pairs(steps: Iterable[TimelineStep], draft: OutcomeDraft | None) -> set[Pair]:
     """Return the term and symbol of each agreement that steps or a draft name."""
-    found = {(each.nl_term, each.symbol) for each in (draft.agreements if draft else ())}
+    found = set(_drafted(draft))
     for step in steps:
         if pair := step.values.get("pair"):
             found.add(pair)
