@@ -72,7 +72,8 @@ def closed_page(
         access = Access(address.port, readonly=readonly)
         app = build_app(project, access, Policy(address))
         headers = {"accept-language": language}
-        client = TestClient(app, f"http://127.0.0.1:{address.port}", headers=headers)
+        base = f"http://127.0.0.1:{address.port}{access.path}"
+        client = TestClient(app, base, headers=headers)
         try:
             yield PageClient(project, access, client)
         finally:

@@ -4,6 +4,7 @@ Every value in a template passes `safe_text`, and is then escaped: what files sa
 markup (docs/decisions/0091).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -36,6 +37,10 @@ NAVIGATION = (
 
 MAX_KEPT_CHARS = 300
 """Longest text of which the safe form is kept."""
+
+
+_ADDRESS = re.compile(r'\s(?:href|src|action|formaction|hx-get|data-events)="(?=/)')
+"""What stands before an address of this server. Values are escaped, so they do not match."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,8 @@ def render(
     )
     page = environment(language).get_template(template)
     html = page.render(**(data or {}), frame=frame)
-    return HTMLResponse(html, status, {"vary": "cookie, accept-language"})
+    below = rf"\g<0>{request.app.state.access.path}"
+    return HTMLResponse(_ADDRESS.sub(below, html), status, {"vary": "cookie, accept-language"})
 
 
 def render_bare(

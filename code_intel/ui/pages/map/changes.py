@@ -25,6 +25,7 @@ from code_intel.ui.access import form_of
 from code_intel.ui.language import N_
 from code_intel.ui.map_cache import shown_once
 from code_intel.ui.map_entries import MapEntry
+from code_intel.ui.pages.map.entry_code import code_of_entry
 from code_intel.ui.pages.map.two_steps import Shown, Task, make, plan, refusal, take_back
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render, url
@@ -160,12 +161,12 @@ async def show(request: Request) -> Response:
         await run_in_thread(index_words, project.writing(), lambda _done, _total: None)
     change, entry, fields = await _asked(request, given)
     if change.name == "rename" and not any(fields.values()) and not _heir(entry):
-        return _page(request, change, entry, fields)
+        return await _page(request, change, entry, fields)
     try:
         shown = await plan(project, _task(request, change, entry, fields))
     except (UsageError, NotFoundError) as error:
-        return _page(request, change, entry, fields, problem=error)
-    return _page(request, change, entry, fields, shown)
+        return await _page(request, change, entry, fields, problem=error)
+    return await _page(request, change, entry, fields, shown)
 
 
 async def change_entry(request: Request) -> Response:
@@ -174,8 +175,10 @@ async def change_entry(request: Request) -> Response:
     try:
         made = await make(request, _task(request, change, entry, fields))
     except (UsageError, NotFoundError) as error:
-        return _page(request, change, entry, fields, problem=error)
-    return made if isinstance(made, Response) else _page(request, change, entry, fields, made)
+        return await _page(request, change, entry, fields, problem=error)
+    if isinstance(made, Response):
+        return made
+    return await _page(request, change, entry, fields, made)
 
 
 def address_after(project: OpenProject, applied: Applied, address: str = "/map") -> str:
@@ -211,7 +214,7 @@ def _task(request: Request, change: Change, entry: MapEntry, fields: Fields) -> 
     )
 
 
-def _page(
+async def _page(
     request: Request,
     change: Change,
     entry: MapEntry,
@@ -219,7 +222,12 @@ def _page(
     shown: Shown | None = None,
     problem: CodeIntelError | None = None,
 ) -> Response:
+    said = None
+    if entry.agreement and change.name == "confirm":
+        evidence, context = entry.agreement.evidence, project_of(request).context
+        said = await run_in_thread(code_of_entry, context, entry.symbol, entry.files, evidence)
     data = {
+        "said": said,
         "change": change,
         "entry": entry,
         "fields": fields,
