@@ -30,9 +30,12 @@ class PageClient:
 
     def get(self, path: str, status: int = 200) -> str:
         """Return the HTML of a page, which must have the status."""
-        response = self.client.get(path)
+        return self.html_of(self.client.get(path), status)
+
+    def html_of(self, response: Response, status: int = 200) -> str:
+        """Return the HTML of an answer, with addresses that do not begin with the random path."""
         assert response.status_code == status, text_of(response.text)
-        return str(response.text)
+        return str(response.text).replace(f'="{self.access.path}/', '="/')
 
     def text(self, path: str, status: int = 200) -> str:
         """Return the text of a page as a person reads it."""

@@ -62,7 +62,7 @@ def test_pages_are_below_a_path_that_other_servers_do_not_know(shop: Path) -> No
 
 def test_every_address_of_a_page_is_below_the_path(shop: Path) -> None:
     with opened_page(shop) as page:
-        found = page.get("/")
+        found = page.client.get("/").text
         addresses = re.findall(r' (?:href|src|action|hx-get|data-events)="(/[^"]*)"', found)
         assert addresses
         assert all(address.startswith(f"{page.access.path}/") for address in addresses)

@@ -316,7 +316,10 @@ def test_a_draft_of_the_outcome_is_shown_with_its_agreements(page: PageClient) -
     assert "other.py written without permission" in text
     assert f"What a success would teach 送料 → {FEE}" in text
     assert f"adds the agreement to the map: code-intel map confirm '送料' {FEE} Copy" in text
-    assert 'data-copy="confirm-1"' in page.get(f"/sessions/{session.session.name}")
+    found = page.get(f"/sessions/{session.session.name}")
+    assert 'data-copy="confirm-1"' in found
+    (confirming,) = links(found, "/map/draft?")
+    assert "Its file is written now." in page.text(confirming)
     assert session.handle not in text
     assert "draft" in page.text("/sessions?outcome=draft")
     assert session.session.name in page.text("/sessions?outcome=draft")

@@ -1,9 +1,10 @@
 """Show the story of a session as a time line."""
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -34,6 +35,20 @@ from code_intel.ui.rendering import render, url
 Pair = tuple[str, str]
 
 
+class Drafted(NamedTuple):
+    """An agreement of a draft.
+
+    Attributes:
+        pair: Its term and symbol.
+        command: The command that confirms it.
+        address: The page that does so.
+    """
+
+    pair: Pair
+    command: str
+    address: str
+
+
 @dataclass(frozen=True)
 class SessionPage:
     """A session and a part of its time line.
@@ -47,7 +62,7 @@ class SessionPage:
         quotes: Where its quotes stand now, by file and quote.
         entries: The files of the agreements that it names, by term and symbol.
         draft: The draft of its outcome, if there is one.
-        commands: The commands that confirm its agreements, by term and symbol.
+        drafted: The agreements of the draft.
         duration: How long the session took.
         permission: What it may write now.
     """
@@ -60,7 +75,7 @@ class SessionPage:
     quotes: Mapping[Pair, Standing]
     entries: Mapping[Pair, str]
     draft: OutcomeDraft | None
-    commands: Mapping[Pair, str]
+    drafted: Sequence[Drafted]
     duration: str
     permission: str
 
@@ -94,6 +109,7 @@ def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
     state = state_of(found.session, found.broken, hours)
     draft, files = read_draft(context.settings, name), CurrentFiles(context)
     items = [item for step in steps.rows for item in step.items]
+    entries = _entries(context, _pairs(steps.rows, draft))
     return SessionPage(
         name,
         state,
@@ -105,9 +121,9 @@ def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
             for item in items
             if item.quote and item.files
         },
-        _entries(context, _pairs(steps.rows, draft)),
+        entries,
         draft,
-        {pair: f"code-intel map confirm {shlex.join(pair)}" for pair in _drafted(draft)},
+        [_drafted(pair, entries) for pair in _pairs_of_draft(draft)],
         _duration(found),
         write_permission(found.session, state),
     )
@@ -120,14 +136,22 @@ def _duration(found: Timeline) -> str:
     return duration((used - began).total_seconds())
 
 
-def _drafted(draft: OutcomeDraft | None) -> list[Pair]:
+def _drafted(pair: Pair, entries: Mapping[Pair, str]) -> Drafted:
+    term, symbol = make_key(*pair)
+    address = url("/map/draft", term=term, symbol=symbol)
+    if pair in entries:
+        address = url("/map/change", change="confirm", file=entries[pair])
+    return Drafted(pair, f"code-intel map confirm {shlex.join(pair)}", address)
+
+
+def _pairs_of_draft(draft: OutcomeDraft | None) -> list[Pair]:
     """Return the term and symbol of each agreement of a draft."""
     return [(each.nl_term, each.symbol) for each in draft.agreements] if draft else []
 
 
 def _pairs(steps: Iterable[TimelineStep], draft: OutcomeDraft | None) -> set[Pair]:
     """Return the term and symbol of each agreement that steps or a draft name."""
-    found = set(_drafted(draft))
+    found = set(_pairs_of_draft(draft))
     for step in steps:
         if pair := step.values.get("pair"):
             found.add(pair)
