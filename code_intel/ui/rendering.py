@@ -138,7 +138,7 @@ def environment(language: str) -> Environment:
         "clock": clock,
         "languages": LANGUAGES,
     }
-    found.filters |= {"thousands": "{:,}".format}
+    found.filters |= {"thousands": "{:,}".format, "breakable": breakable}
     return found
 
 
@@ -147,6 +147,11 @@ def safe_text(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
         return _safe(value) if len(value) <= MAX_KEPT_CHARS else _safe.__wrapped__(value)
     return value
+
+
+def breakable(text: str, joint: str = "/") -> Markup:
+    """Return a path or symbol that a browser breaks after a joint rather than within a name."""
+    return Markup("{}<wbr>").format(joint).join(safe_text(text).split(joint))
 
 
 @lru_cache(maxsize=8192)
