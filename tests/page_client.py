@@ -78,7 +78,7 @@ def html_of(answer: Response, status: int = 200) -> str:
 
 def text_of(page: str) -> str:
     """Return the text of HTML, with its white space as single spaces."""
-    return " ".join(html.unescape(_TAGS.sub(" ", page)).split())
+    return " ".join(html.unescape(_TAGS.sub(" ", page.replace("<wbr>", ""))).split())
 
 
 @contextmanager

@@ -138,7 +138,11 @@ def environment(language: str) -> Environment:
         "clock": clock,
         "languages": LANGUAGES,
     }
-    found.filters |= {"with_code": with_code, "thousands": "{:,}".format}
+    found.filters |= {
+        "breakable": breakable,
+        "thousands": "{:,}".format,
+        "with_code": with_code,
+    }
     return found
 
 
@@ -147,6 +151,11 @@ def safe_text(value: Any) -> Any:
     if isinstance(value, str) and not isinstance(value, Markup):
         return _safe(value) if len(value) <= MAX_KEPT_CHARS else _safe.__wrapped__(value)
     return value
+
+
+def breakable(text: str, joint: str = "/") -> Markup:
+    """Return a path or symbol that a browser breaks after a joint rather than within a name."""
+    return Markup("{}<wbr>").format(joint).join(safe_text(text).split(joint))
 
 
 @lru_cache(maxsize=8192)

@@ -11,8 +11,15 @@ from starlette.routing import Route
 from code_intel.errors import RegistryError
 from code_intel.operations.commands import search_commands
 from code_intel.registry import place
+from code_intel.registry.execution import unprompted
 from code_intel.registry.loading import NOT_FOUND, Registries
-from code_intel.registry.records import DEFAULT_AGENT, DEFAULT_RESULTS, Command, Registry
+from code_intel.registry.records import (
+    DEFAULT_AGENT,
+    DEFAULT_RESULTS,
+    Command,
+    CommandKey,
+    Registry,
+)
 from code_intel.tools.commands.command_search import MAX_COMMANDS
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import run_in_thread
@@ -58,11 +65,18 @@ class CommandList:
         agents: All registries.
         chosen: The one that is listed; None if there is none.
         listed: Its commands.
+        unprompted: Those of its commands that have no prompt.
     """
 
     agents: Sequence[AgentRow]
     chosen: AgentRow | None
     listed: ListPage[Command]
+    unprompted: frozenset[CommandKey]
+
+    def has_no_prompt(self, *names: str) -> bool:
+        """Return whether a command of the chosen registry has no prompt."""
+        agent = self.chosen.agent if self.chosen else ""
+        return CommandKey(agent, *names) in self.unprompted
 
     @property
     def is_empty(self) -> bool:
@@ -105,7 +119,13 @@ def read_commands(context: CommandContext, agent: str, page: int) -> CommandList
     usable = next((row for row in rows if row.registry), rows[0] if rows else None)
     chosen = next((row for row in rows if row.agent == agent), usable)
     commands = chosen.registry.commands if chosen and chosen.registry else ()
-    return CommandList(rows, chosen, page_of(commands, page, PAGE_SIZE))
+    path = chosen.registry.path if chosen and chosen.registry else context.settings.root
+    return CommandList(
+        rows,
+        chosen,
+        page_of(commands, page, PAGE_SIZE),
+        unprompted(context.settings, path, commands),
+    )
 
 
 def _row(context: CommandContext, agent: str) -> AgentRow:
