@@ -63,7 +63,7 @@ def take(browser: Browser, served: ServedPage) -> None:
     names = places(served.root)
     for name, (path, colours) in SHOTS.items():
         page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
-        page.goto(f"http://127.0.0.1:{served.port}{path.format_map(names)}")
+        page.goto(f"{served.home}{path.format_map(names)}")
         if name == "overview":
             page.locator("#findings #warnings").wait_for()
         # The footer names a folder of this machine.

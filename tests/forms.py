@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from httpx2 import Response
 
-from page_client import PageClient, text_of
+from page_client import PageClient, html_of
 
 
 class _Forms(HTMLParser):
@@ -20,6 +20,8 @@ class _Forms(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.forms.append((given.get("action", ""), given.get("method", "get"), {}))
+        elif given.get("type") == "radio" and "checked" not in given:
+            pass
         elif tag in {"input", "textarea"} and self.forms and "name" in given:
             self.forms[-1][2][given["name"]] = given.get("value", "")
             self._area = given["name"] if tag == "textarea" else ""
@@ -52,5 +54,4 @@ def submit(
         headers={"content-type": "application/x-www-form-urlencoded"},
         follow_redirects=True,
     )
-    assert answer.status_code == status, text_of(answer.text)
-    return str(answer.text)
+    return html_of(answer, status)

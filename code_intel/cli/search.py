@@ -6,11 +6,13 @@ asks an example question about the project. It exits with 1 if nothing is likely
 one query per line from standard input and prints one JSON object per line. A gateway of the project
 that runs answers a query at once; otherwise the command opens the indexes and the model itself.
 
-The ranking of the source is a table of rows. `--explain` prints the points that each row gave to a
-file; they add up to its score. In JSON, a result has them as `ranking` (`row`, `points`, `factor`).
-`--why-not` names the step at which a file lost: the index, the searches, the floor, a reduction or
-the limit. In JSON, `why_not` has this step as `lost`, which is empty if the file is shown, the
-`reasons` as sentences, and the ranks and rows of the `file` and of the `last` file that is shown.
+The ranking of the source is a table of signals. `--explain` prints the points that each signal gave
+to a file; they add up to its score. In JSON, a result has them as `ranking` (`row`, `points`,
+`factor`). `--why-not` names the step at which a file lost: the index, the searches, the floor, a
+reduction or the limit. For a file that is shown, it names the signals by which the first file is
+ahead. In JSON, `why_not` has the step as `lost`, which is empty if the file is shown, the `reasons`
+as sentences, and the ranks and signals of the `file`, and of the `first` and the `last` file that
+are shown.
 """
 
 import argparse
@@ -24,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from code_intel.cli.output import form_of
 from code_intel.cli.project import add_project, project_of, require_index, terminal_of
 from code_intel.config import Settings
-from code_intel.errors import CodeIntelError
+from code_intel.errors import CodeIntelError, UsageError
 from code_intel.foundation.gateway_socket import (
     HookOutput,
     HookRequest,
@@ -72,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="say what each row of the ranking gave to each hit of the source",
+        help="say what each signal of the ranking gave to each hit of the source",
     )
     parser.add_argument(
         "--why-not", metavar="FILE", help="say where a file of the source lost, instead of the hits"
@@ -82,6 +84,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the hits; return 1 if nothing was found."""
+    if args.map and args.why_not:
+        raise UsageError(
+            "--map and --why-not exclude each other: only files of the source are ranked.",
+            details={"field": "why_not"},
+        )
     settings = project_of(args)
     require_index(settings)
     if args.query == ["-"]:

@@ -87,7 +87,9 @@ async def open_link(request: Request) -> Response:
             N_("Open the link that `code-intel ui` printed last."),
             HTTPStatus.FORBIDDEN,
         )
-    response = render_bare(request, N_("The page is open in this browser."), "", then="/")
+    response = render_bare(
+        request, N_("The page is open in this browser."), "", then=f"{access.path}/"
+    )
     access.admit(response)
     return response
 
@@ -106,6 +108,8 @@ async def choose_language(request: Request) -> Response:
 
 def error_page(request: Request, status: int, what: str, remedy: str) -> Response:
     """Return a page that says what happened and what to do next."""
+    if not request.app.state.access.admits(request):
+        return render_bare(request, what, remedy, status)
     return render(request, "error.html", {"what": what, "remedy": remedy}, status)
 
 

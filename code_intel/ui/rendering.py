@@ -4,6 +4,7 @@ Every value in a template passes `safe_text`, and is then escaped: what files sa
 markup (docs/decisions/0091).
 """
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,6 +39,10 @@ NAVIGATION = (
 
 MAX_KEPT_CHARS = 300
 """Longest text of which the safe form is kept."""
+
+
+_ADDRESS = re.compile(r'\s(?:href|src|action|formaction|hx-get|data-events)="(?=/)')
+"""What stands before an address of this server. Values are escaped, so they do not match."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,8 @@ def render(
     )
     page = environment(language).get_template(template)
     html = page.render(**(data or {}), frame=frame)
-    return HTMLResponse(html, status, {"vary": "cookie, accept-language"})
+    below = rf"\g<0>{request.app.state.access.path}"
+    return HTMLResponse(_ADDRESS.sub(below, html), status, {"vary": "cookie, accept-language"})
 
 
 def render_bare(
@@ -138,9 +144,11 @@ def environment(language: str) -> Environment:
         "languages": LANGUAGES,
     }
     found.filters |= {
-        "thousands": "{:,}".format,
+        "breakable": breakable,
         "raw_field": raw_field,
         "reference": reference,
+        "thousands": "{:,}".format,
+        "with_code": with_code,
     }
     return found
 
@@ -160,6 +168,11 @@ def safe_text(value: Any) -> Any:
     return value
 
 
+def breakable(text: str, joint: str = "/") -> Markup:
+    """Return a path or symbol that a browser breaks after a joint rather than within a name."""
+    return Markup("{}<wbr>").format(joint).join(safe_text(text).split(joint))
+
+
 @lru_cache(maxsize=8192)
 def _safe(text: str) -> str:
     """Return a text with secrets masked and hidden characters visible.
@@ -167,6 +180,17 @@ def _safe(text: str) -> str:
     A page repeats labels, names of files and addresses hundreds of times.
     """
     return visible(masked(text), keep="\n\t")
+
+
+def with_code(text: str) -> Markup:
+    """Return a text of the product with its `commands` as code; everything is escaped."""
+    parts = str(safe_text(text)).split("`")
+    if len(parts) % 2 == 0:  # a backtick without another one
+        return escape("`".join(parts))
+    code = Markup("<code>{}</code>")
+    return Markup().join(
+        code.format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
+    )
 
 
 def url(path: str, **query: object) -> str:

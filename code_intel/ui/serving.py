@@ -19,6 +19,10 @@ from code_intel.ui.access import Access
 from code_intel.ui.application import build_app
 from code_intel.ui.project import OpenProject
 
+MAX_BODY_BYTES = 1 << 20
+"""Limit of a form; the largest has the text of one file of the map."""
+MAX_CONNECTIONS = 64
+
 
 def open_address(port: int) -> Address:
     """Return the listening socket of the page.
@@ -48,7 +52,7 @@ def serve_ui(
     """
     access = Access(address.port, readonly=readonly, say=_say)
     project = OpenProject(settings, readonly)
-    policy = Policy(address, limits=Limits())
+    policy = Policy(address, limits=Limits(body_bytes=MAX_BODY_BYTES, connections=MAX_CONNECTIONS))
     web = StoppableServer(web_config(build_app(project, access, policy), policy.limits))
     _say(f"open {access.link}")
     ready(access.link)

@@ -20,7 +20,9 @@ PAGES = {
     "broken entry": "/map/entry?file={broken}",
     "entry in conflict": "/map/entry?file={conflict}",
     "history of an entry": "/map/history?file={entry}",
+    "neighbours of an entry": "/map/near?file={entry}",
     "confirming": "/map/change?change=confirm&file={changed}",
+    "confirming a draft": "/map/draft?term=session+token&symbol=TokenIssuer.issue",
     "renaming": "/map/change?change=rename&file={entry}",
     "deleting": "/map/change?change=delete&file={entry}",
     "editing": "/map/edit?file={entry}",
@@ -42,7 +44,8 @@ PAGES = {
     "knowledge page": "/plans/knowledge/page?name={knowledge}",
     "commands": "/commands",
     "commands, searched": "/commands?q=commit",
-    "command": "/commands/show?c1=climpt-git&c2=group-commit&c3=unstaged-changes",
+    "command": "/commands/show?{command}",
+    "command, run again": "/commands/run?{command}",
     "quality": "/quality",
     "code": "/code?file=src/auth/service.py&start=25&end=33",
     "missing page": "/nowhere",
@@ -55,6 +58,7 @@ HOSTILE_PAGES = {
     "map, hostile filter": "/map?q=%22%3E%3Cimg x-hacked src=x onerror=alert(1)%3E",
     "entry": "/map/entry?file={hostile_entry}",
     "history of an entry": "/map/history?file={hostile_entry}",
+    "neighbours of an entry": "/map/near?file={hostile_entry}",
     "confirming": "/map/change?change=confirm&file={hostile_entry}",
     "editing": "/map/edit?file={hostile_entry}",
     "review": "/map/review",
@@ -101,7 +105,8 @@ def places(root: Path) -> dict[str, str]:
         **_sessions(settings),
         **_plans(settings.plans_dir / "cache" / "plans"),
     }
-    return {name: quote(value) for name, value in found.items()}
+    quoted = {name: quote(value) for name, value in found.items()}
+    return quoted | {"command": "c1=climpt-git&c2=group-commit&c3=unstaged-changes"}
 
 
 def _first(folder: Path, pattern: str) -> Path:

@@ -14,7 +14,7 @@ from typing import Any
 from demo_project import environment
 from projects import BIN
 
-LINK = re.compile(r"code-intel: open (http://127\.0\.0\.1:\d+/open\?token=\S+)")
+LINK = re.compile(r"code-intel: open (http://127\.0\.0\.1:\d+/[\w-]+/open\?token=\S+)")
 PATIENCE_S = 120
 COMMAND = (str(BIN / "code-intel"), "ui", "--no-open", "--port")
 
@@ -34,6 +34,11 @@ class ServedPage:
     def port(self) -> str:
         """The port of the link."""
         return self.link.removeprefix("http://127.0.0.1:").partition("/")[0]
+
+    @property
+    def home(self) -> str:
+        """The address below which all pages are, without a slash at its end."""
+        return self.link.partition("/open?")[0]
 
     def stop(self) -> int:
         """End it as Ctrl-C does; return its exit code."""

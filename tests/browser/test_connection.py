@@ -24,7 +24,7 @@ def test_page_says_that_the_server_is_gone_and_works_with_the_next_one(
     with serving_page(shop, port=port) as second:
         watch.allow(r"status of 40[13]")  # the cookie of the first server
         page.goto(second.link)
-        page.wait_for_url(f"http://127.0.0.1:{port}/")
+        page.wait_for_url(f"{second.home}/")
         expect(page.locator("#connection")).to_be_hidden()
         expect(page.locator("h1")).to_have_text("Overview")
 

@@ -14,7 +14,7 @@ from hostile_texts import HOSTILE
 
 FOREIGN = (
     "[x-hacked], [onerror], [onload], [ontoggle], [onfocus], [onmouseover],"
-    " script:not([src^='/static/']), style, iframe, object, base, meta[http-equiv],"
+    " script:not([src*='/static/']), style, iframe, object, base, meta[http-equiv],"
     " [href^='javascript:'], [href^='data:'], [src^='data:'], [href^='//evil'],"
     " [action^='//evil'], [hx-get='/'][hx-trigger='load']"
 )

@@ -32,7 +32,8 @@ def person(demo_ui: ServedPage, visiting: Callable[[ServedPage], Visitor]) -> Vi
 
 
 def press(page: Page, key: str) -> None:
-    """Press a key once the scripts of a page listen."""
+    """Press a key once the page that uses it is there and its scripts listen."""
+    page.locator(f'[data-key="{key}"]').wait_for()
     page.wait_for_load_state()
     page.keyboard.press(key)
 

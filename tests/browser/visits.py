@@ -120,7 +120,7 @@ class Visitor:
             first.close()
         page = context.new_page()
         self.watch.begin(page)
-        page.goto(f"{origin_of(self.served.link)}{path}")
+        page.goto(f"{self.served.home}{path}")
         return page
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """A terminal says what the ranking gave to each hit, and where a file lost."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,36 @@ def test_a_file_that_lost_is_compared_with_the_last_that_is_shown(shop: Project)
     assert verdict["lost"] in {"limit", "reduced"}
     assert verdict["file"]["rank"] > verdict["last"]["rank"] == 1
     assert {share["row"] for share in verdict["last"]["ranking"]} >= {"words", "names"}
+    assert verdict["first"] == verdict["last"]
     text = shop.call("code-intel", "search", *words).stdout
     assert text.startswith("src/cart/cart.py: It is file ")
     assert "  words " in text
+
+
+def test_a_shown_file_is_compared_with_the_first(shop: Project) -> None:
+    words = ("cart shipping fee", "--forest", "--top-k", "9", "--why-not", "src/cart/cart.py")
+    verdict = asked(shop, *words)["why_not"]
+    assert (verdict["lost"], verdict["first"]["rank"]) == ("", 1)
+    text = shop.call("code-intel", "search", *words).stdout
+    assert "The first, src/cart/shipping.py, is ahead mostly because of `" in text
+    assert re.search(r"^ +this file +file 1 +file \d$", text, re.MULTILINE)
+    assert "  file 1: src/cart/shipping.py\n" in text
+
+
+def test_a_question_that_nothing_answers_ranks_no_file(shop: Project) -> None:
+    words = ("qqqzzzxxx", "--why-not", "src/cart/cart.py")
+    text = shop.call("code-intel", "search", *words).stdout
+    assert text.startswith("src/cart/cart.py: It has none of the question's words (qqqzzzxxx).")
+    assert "file 1" not in text
+    assert asked(shop, *words)["why_not"]["last"]["rank"] == 0
+
+
+def test_the_map_ranks_no_file(shop: Project) -> None:
+    done = shop.call(
+        "code-intel", "search", "cart", "--map", "--why-not", "src/cart/cart.py", check=False
+    )
+    assert done.returncode == 2
+    assert "--map and --why-not exclude each other" in done.stderr
 
 
 def test_a_file_that_is_not_indexed_says_why(shop: Project) -> None:

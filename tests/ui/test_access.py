@@ -1,5 +1,6 @@
 """Only the browser that opened the link sees the page, and only its own forms write."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from page_client import closed_page, opened_page
 
 def test_a_browser_without_the_cookie_learns_nothing_about_the_project(shop: Path) -> None:
     with closed_page(shop) as page:
-        for path in ("/", "/map", "/code?file=README.md", "/none"):
+        for path in ("/", "/map", "/code?file=README.md", "/none", "/openx", "/events"):
             found = page.get(path, 403)
             assert "This browser has not opened the page." in found
             assert shop.name not in found
@@ -43,6 +44,46 @@ def test_the_cookie_is_for_this_port_and_for_no_script(shop: Path) -> None:
         assert sent.startswith(f"code_intel_ui_{page.access.port}=")
         assert "HttpOnly" in sent
         assert "SameSite=strict" in sent
+        # Browsers send cookies to every port, so the path keeps it from other servers.
+        assert f"Path={page.access.path}/;" in f"{sent};"
+
+
+def test_pages_are_below_a_path_that_other_servers_do_not_know(shop: Path) -> None:
+    with opened_page(shop) as page:
+        base = f"http://127.0.0.1:{page.access.port}"
+        for path in ("/", "/map", "/static/page.css", "/static/nope", page.access.path):
+            answer = page.raw.get(f"{base}{path}")
+            assert answer.status_code == 403
+            assert page.access.path not in answer.text
+            assert shop.name not in answer.text
+        assert len(page.access.path) > 16
+        assert Access(1).path != Access(1).path
+
+
+def test_every_address_of_a_page_is_below_the_path(shop: Path) -> None:
+    with opened_page(shop) as page:
+        found = page.raw.get("/").text
+        addresses = re.findall(r' (?:href|src|action|hx-get|data-events)="(/[^"]*)"', found)
+        assert addresses
+        assert all(address.startswith(f"{page.access.path}/") for address in addresses)
+        away = page.raw.get("/language?set=en&next=/map", follow_redirects=False)
+        assert away.headers["location"] == f"{page.access.path}/map"
+
+
+def test_text_that_looks_like_an_address_stays_as_it_is(shop: Path) -> None:
+    (shop / "page.py").write_text("LINK = '<a href=\"/map\">'\n", encoding="utf-8")
+    with opened_page(shop) as page:
+        assert '<a href="/map">' in page.text("/code?file=page.py")
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_pages_of_other_servers_open_nothing(shop: Path, site: str) -> None:
+    with opened_page(shop) as page:
+        headers = {"sec-fetch-site": site}
+        assert page.client.get("/", headers=headers).status_code == 403
+        assert page.client.get("/", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+        form = {"csrf": page.access.csrf}
+        assert page.client.post("/update", data=form, headers=headers).status_code == 403
 
 
 def test_a_form_without_the_token_writes_nothing(shop: Path) -> None:
@@ -75,7 +116,7 @@ def test_a_read_only_page_refuses_every_form_and_shows_none(shop: Path) -> None:
         assert 'method="post"' not in page.get("/")
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"])
 def test_other_methods_are_refused(shop: Path, method: str) -> None:
     with opened_page(shop) as page:
         assert page.client.request(method, "/").status_code == 405

@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 from jinja2 import nodes
 
+from code_intel.learned.recall.evidence import MEASURES
 from code_intel.learned.status.review import Reason
 from code_intel.records import Corpus, Freshness
 from code_intel.ui.language import LANGUAGES, catalog
@@ -24,6 +25,7 @@ DATA_WORDS = (
     *get_args(Corpus),
     *INDEX_STATES,
     *get_args(Reason),
+    *MEASURES.values(),
     *("error", "warning"),
     *(f"{corpus}: {what}" for corpus in get_args(Corpus) for what in ("words", "vectors")),
 )

@@ -131,13 +131,6 @@ def test_nothing_is_decided_about_a_text_that_was_not_shown(shop: Path, change: 
         assert confirmed_keys(settings) == ({LOGIN} if change == "confirm" else set())
 
 
-def test_a_form_for_one_question_is_not_taken_for_another(shop: Path) -> None:
-    file = agree(shop, *LOGIN)
-    with opened_page(shop) as page:
-        shown = planned(page, "reject", file, query="sign out")
-        submit(page, shown, CHANGE, 409, query="sign in")
-
-
 def test_a_form_that_is_sent_twice_makes_its_change_once(shop: Path) -> None:
     file = agree(shop, *LOGIN)
     with opened_page(shop) as page:
@@ -172,14 +165,13 @@ def test_showing_a_change_does_not_write_the_index(shop: Path) -> None:
         rewrite(service, lambda text: text.replace("def login", "def sign_in"))
         before = page.project.context.forest.store.version_token()
         for change, fields in (("rename", {"to": "AuthService"}), ("confirm", {})):
-            shown = planned(page, change, file, **fields)
-            assert "The source has changed since it was indexed." in text_of(shown)
+            shown = text_of(planned(page, change, file, **fields))
+            assert "The source has changed since it was indexed." in shown
         name = file.relative_to(shop).as_posix()
         unknown = page.text(url(CHANGE, change="rename", file=name, to="sign_in"), 400)
         assert "The source has changed since it was indexed" in unknown
         assert page.project.context.forest.store.version_token() == before
-        answer = page.post(CHANGE, **forms_of(shown, CHANGE)[0])
-        assert answer.status_code in {400, 404, 409}
+        submit(page, planned(page, "confirm", file), CHANGE, 400)
         assert page.project.context.forest.store.version_token() != before
 
 
@@ -207,14 +199,13 @@ def test_a_file_with_a_name_that_pages_cannot_show_can_be_changed(shop: Path, na
         assert file.exists()
 
 
-def test_a_question_that_looks_like_a_secret_is_sent_back_as_it_was(shop: Path) -> None:
+def test_a_field_that_looks_like_a_secret_is_sent_back_as_it_was(shop: Path) -> None:
     file = agree(shop, *LOGIN)
-    question = "password = Tr0ub4dor&3xyz"
+    term = "password = Tr0ub4dor&3xyz"
     with opened_page(shop) as page:
-        shown = planned(page, "reject", file, query=question)
-        assert forms_of(shown, CHANGE)[0]["query"] == question
+        shown = planned(page, "rename", file, term=term)
+        assert forms_of(shown, CHANGE)[0]["term"] == term
         assert "Tr0ub4dor" not in text_of(shown)
-        submit(page, shown, CHANGE)
 
 
 def test_two_windows_lose_nothing(shop: Path) -> None:
@@ -248,11 +239,29 @@ def test_a_rejection_shows_that_no_file_changes(shop: Path) -> None:
 def test_an_agreement_is_rejected_for_one_question(shop: Path) -> None:
     file = agree(shop, *LOGIN)
     with opened_page(shop) as page:
-        after = submit(page, planned(page, "reject", file, query="sign <b>out"), CHANGE)
+        form = planned(page, "reject", file)
+        after = submit(page, form, CHANGE, scope="one", query="sign <b>out")
         assert "rejected sign <b>out a person" in text_of(after)
         with open_state(load_settings(shop).state) as state:
             (event,) = (each for each in state.experiences() if each.kind == "rejected")
         assert event.wording == "sign <b>out"
+
+
+def test_a_rejection_for_one_question_needs_the_question(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    with opened_page(shop) as page:
+        shown = planned(page, "reject", file)
+        assert "Your teammates do not see this" in text_of(shown)
+        refused = submit(page, shown, CHANGE, 400, scope="one", query=" ")
+        assert "No question is given." in text_of(refused)
+        (fields,) = forms_of(refused, CHANGE, "get")
+        assert fields["scope"] == "one"
+        with open_state(load_settings(shop).state) as state:
+            assert not [each for each in state.experiences() if each.kind == "rejected"]
+        submit(page, shown, CHANGE, query="a question that was typed, but not chosen")
+        with open_state(load_settings(shop).state) as state:
+            (event,) = (each for each in state.experiences() if each.kind == "rejected")
+        assert event.wording == ""
 
 
 def test_a_rename_shows_where_the_symbol_moved(shop: Path) -> None:

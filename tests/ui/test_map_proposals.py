@@ -215,6 +215,15 @@ def test_code_that_has_changed_since_it_was_shown_is_shown_again(shop: Path) -> 
         assert confirmed_keys(load_settings(shop)) == {LOGIN}
 
 
+def test_a_page_that_only_reads_shows_proposals_without_forms(shop: Path) -> None:
+    propose(shop)
+    with opened_page(shop, readonly=True) as page:
+        found = page.get(PROPOSALS)
+        assert re.findall(r'data-key="(\w)"', found) == ["s"]
+        assert not forms_of(found, PROPOSALS)
+        assert page.post(REFUSE, number="1").status_code == 403
+
+
 def test_many_proposals_are_read(shop: Path) -> None:
     long = Agreement("x", "shipping_fee", ("e" * 4000,), (FileReference(SHIPPING, 9),))
     propose(shop, *(ReviewItem(number, long, 0.1, (9, 20)) for number in range(5, 305)))

@@ -1,13 +1,19 @@
 """What waits for a person, and what is in the trash."""
 
+import html
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from code_intel.config import load_settings
 from code_intel.learned.files import trash
+from code_intel.learned.history.drafts import OutcomeDraft, write_draft
+from code_intel.records import Agreement, FileReference
 from code_intel.ui.pages.map.review import PAGE_SIZE
-from learned.builders import rewrite
+from forms import submit
+from learned.builders import agreements_of, confirmed_keys, rewrite
 from map_files import LOGIN, agree
 from page_client import opened_page, text_of
 
@@ -65,3 +71,26 @@ def test_the_trash_shows_what_was_deleted_last_first(shop: Path) -> None:
 def test_an_empty_trash_says_so(shop: Path) -> None:
     with opened_page(shop) as page:
         assert "The trash is empty." in page.text("/map/trash")
+
+
+def test_an_agreement_of_a_draft_is_confirmed(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODE_INTEL_EMBEDDING", "off")
+    settings = load_settings(shop)
+    drafted = Agreement(*LOGIN, ("`verify_password` <b>",), (FileReference("src/auth/service.py"),))
+    at = datetime.now(UTC).isoformat()
+    write_draft(settings, OutcomeDraft("session_x", "session_x_h", at, agreements=(drafted,)))
+    with opened_page(shop) as page:
+        found = page.get("/map/review")
+        assert "Drafts of sessions" in text_of(found)
+        assert "verify_password <b>" in text_of(found)
+        (address,) = re.findall(r'href="(/map/draft[^"]*)"', found)
+        shown = page.get(html.unescape(address))
+        assert agreements_of(settings) == {}
+        after = submit(page, shown, "/map/draft")
+        assert "Confirmed. Commit the file to share it." in text_of(after)
+        assert confirmed_keys(settings) == {LOGIN}
+        assert "Drafts of sessions" not in page.text("/map/review")
+        undone = submit(page, after, "/map/undo")
+        assert "Drafts of sessions" in text_of(undone)
+        assert agreements_of(settings) == {}
+        page.get("/map/draft?term=none&symbol=none", 404)

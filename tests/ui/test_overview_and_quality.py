@@ -56,7 +56,7 @@ def test_an_empty_project_says_what_is_missing(shop: Path) -> None:
         found = page.text("/")
         assert "Nothing waits." in found
         assert "There are no sessions yet." in found
-        assert "Known after 5 sessions" in found
+        assert "It takes 5 sessions" in found
         found = page.text("/quality")
         assert "No answer of the map has been judged yet." in found
         assert "No session has been measured yet." in found

@@ -15,7 +15,7 @@ from code_intel.cli.main import main
 from code_intel.servers.http.address import listen
 from projects import BIN
 
-LINK = re.compile(r"code-intel: open (http://127\.0\.0\.1:\d+/open\?token=[\w-]+)\n")
+LINK = re.compile(r"code-intel: open (http://127\.0\.0\.1:\d+/[\w-]+/open\?token=[\w-]+)\n")
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def served(root: Path, *options: str) -> Iterator[tuple["subprocess.Popen[str]",
 def test_the_printed_link_opens_the_page(shop: Path) -> None:
     with served(shop) as (_, link), httpx2.Client() as browser:
         assert "The page is open in this browser." in browser.get(link).text
-        assert "<h1>Overview</h1>" in browser.get(httpx2.URL(link).join("/")).text
+        assert "<h1>Overview</h1>" in browser.get(httpx2.URL(link).join("./")).text
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
@@ -46,7 +46,7 @@ def test_a_signal_ends_it_even_while_a_browser_listens(
 ) -> None:
     with served(shop) as (process, link), httpx2.Client() as browser:
         browser.get(link)
-        with browser.stream("GET", httpx2.URL(link).join("/events")) as events:
+        with browser.stream("GET", httpx2.URL(link).join("events")) as events:
             assert next(events.iter_lines()) == "event: freshness"
             process.send_signal(number)
             assert process.wait(timeout=30) == code
@@ -55,14 +55,14 @@ def test_a_signal_ends_it_even_while_a_browser_listens(
 def test_events_say_how_far_an_update_is(shop: Path) -> None:
     with served(shop) as (_, link), httpx2.Client(timeout=60) as browser:
         browser.get(link)
-        here = httpx2.URL(link).join("/")
+        here = httpx2.URL(link).join("./")
         csrf = re.search(r'name="csrf" value="(\w+)"', browser.get(here).text)
         assert csrf
-        with browser.stream("GET", here.join("/events")) as events:
+        with browser.stream("GET", here.join("events")) as events:
             lines = events.iter_lines()
             assert next(lines) == "event: freshness"
             (shop / "new.py").write_text("class Newcomer:\n    pass\n", encoding="utf-8")
-            assert browser.post(here.join("/update"), data={"csrf": csrf[1]}).status_code == 303
+            assert browser.post(here.join("update"), data={"csrf": csrf[1]}).status_code == 303
             assert any("20" in line for line in lines)  # the shop has 19 files
 
 

@@ -1,4 +1,4 @@
-"""Say where a file lost in a search: the searches, the floor, the ranking or a limit.
+"""Say where a file lost in a search, and why another file is the first.
 
 Everything is computed as for an answer: by `gather`, `is_likely` and `rank`. The cases are in
 `_CASES`; the first that applies is the reason.
@@ -7,6 +7,7 @@ Everything is computed as for an answer: by `gather`, `is_likely` and `rank`. Th
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from code_intel.chunking.words import words
@@ -40,7 +41,7 @@ class RankedFile(NamedTuple):
         document: Its name in the index.
         rank: Its position, from 1; 0 without one.
         score: Its score, relative to the best file.
-        ranking: What each row gave to it.
+        ranking: What each signal gave to it.
     """
 
     document: str
@@ -55,7 +56,8 @@ class FileSearch:
 
     Attributes:
         file: The file in the ranking; the floor is not applied.
-        last: The last file that is shown; without its name if none is.
+        first: The first file that is shown; without its name if none is.
+        last: The last file that is shown; as above.
         files: Number of files in the ranking.
         shown: Number of files that are shown at most.
         per_file: Number of places of one file that are shown at most.
@@ -69,6 +71,7 @@ class FileSearch:
     """
 
     file: RankedFile
+    first: RankedFile
     last: RankedFile
     files: int
     shown: int
@@ -92,8 +95,16 @@ class FileSearch:
         return next(case.reason(self) for case in _CASES if case.applies(self))
 
     @property
+    def others(self) -> list[RankedFile]:
+        """The other files to compare it with: the first one, and the last one shown."""
+        if not self.file.rank:
+            return []
+        shown = {each.document: each for each in (self.first, self.last) if each.rank}
+        return [each for document, each in shown.items() if document != self.file.document]
+
+    @property
     def reductions(self) -> list[RowShare]:
-        """The rows that reduce the score of the file, the strongest first."""
+        """The signals that reduce the score of the file, the strongest first."""
         reduced = (share for share in self.file.ranking if share.factor < 1)
         return sorted(reduced, key=lambda share: share.factor)
 
@@ -136,15 +147,18 @@ def why_not(
     found = next((file for file in files if file.path == document), File(document))
     said = _words_of(store, document)
     cosines = [cosine for file in files for cosine in file.cosines.values()]
+    likely = bool(files) and is_likely(store, query, question, files)
+    shown = rows[: max(top_k, 0)] if likely else []
     return FileSearch(
         file=next((row for row in rows if row.document == document), RankedFile(document)),
-        last=rows[: max(top_k, 0)][-1] if rows and top_k > 0 else RankedFile(""),
+        first=shown[0] if shown else RankedFile(""),
+        last=shown[-1] if shown else RankedFile(""),
         files=len(rows),
         shown=top_k,
         per_file=per_file,
         places=len(found.rows),
         has_question=bool(question.terms or question.names),
-        likely=bool(files) and is_likely(store, query, question, files),
+        likely=likely,
         words=_spelled(query, (term for term in question.terms if term in said)),
         missing=_spelled(query, (term for term in question.terms if term not in said)),
         cosine=_cosine(store, vector, document) if cosines else None,
@@ -177,12 +191,10 @@ def _cosine(store: Store, vector: "NDArray[np.float32] | None", document: str) -
 
 
 def _no_candidate(found: FileSearch) -> str:
-    by_words = f"It has none of the question's words ({_listed(found.missing)})."
+    by_words = _said(found)
     if found.words:
-        lacks = f", but not {_listed(found.missing)}" if found.missing else ""
-        by_words = (
-            f"It has {_listed(found.words)}{lacks}. Each search keeps the best {POOL} places of all"
-            " files, and others match better."
+        by_words += (
+            f" Each search keeps the best {POOL} places of all files, and others match better."
         )
     if found.last_cosine is None:
         return f"{by_words} The search compared words only."
@@ -194,8 +206,15 @@ def _no_candidate(found: FileSearch) -> str:
     )
 
 
+def _said(found: FileSearch) -> str:
+    if not found.words:
+        return f"It has none of the question's words ({_listed(found.missing)})."
+    lacks = f", but not {_listed(found.missing)}" if found.missing else ""
+    return f"It has {_listed(found.words)}{lacks}."
+
+
 def _shown(found: FileSearch) -> str:
-    sentence = f"It is shown: file {found.file.rank} of {found.files}."
+    sentence = f"It is shown: file {found.file.rank} of {found.files}.{_ahead(found)}"
     if found.places <= 1:
         return sentence
     return (
@@ -204,11 +223,23 @@ def _shown(found: FileSearch) -> str:
     )
 
 
+def _ahead(found: FileSearch) -> str:
+    """Return why the first file is ahead; empty for the first file and one with its score."""
+    names = [
+        f"the reduction `{each.row}`"
+        if each.row in {share.row for share in found.reductions}
+        else f"`{each.row}`"
+        for each in decisive(found.file.ranking, found.first.ranking)
+    ]
+    if found.file.rank <= 1 or not names:
+        return ""
+    return f" The first, {found.first.document}, is ahead mostly because of {_joined(names)}."
+
+
 def _below_floor(found: FileSearch) -> str:
-    place = f"It would be file {found.file.rank} of {found.files}." if found.file.rank else ""
     return (
-        "Nothing matches well enough to be a likely answer, so no file is shown. "
-        f"{place} Use other words."
+        "Nothing matches the question well enough to be a likely answer, so no file is shown."
+        f" {_said(found)} Use other words."
     )
 
 
@@ -217,16 +248,16 @@ def _reduced(found: FileSearch) -> str:
         f"`{share.row}` multiplies its score by {share.factor:.2f}" for share in found.reductions
     )
     return (
-        f"{_place(found)} The row {factors}; without that, it would have {found.unreduced:.2f} and"
-        " would be shown."
+        f"{_place(found)} The signal {factors}; without that, it would have"
+        f" {found.unreduced:.2f} and would be shown."
     )
 
 
 def _beyond_limit(found: FileSearch) -> str:
-    row, mine, other = largest_difference(found.file.ranking, found.last.ranking)
+    row, mine, other = differences(found.file.ranking, found.last.ranking)[0]
     return (
-        f"{_place(found)} The row `{row}` makes the largest difference: {mine:+.2f} for this file,"
-        f" {other:+.2f} for {found.last.document}."
+        f"{_place(found)} The signal `{row}` makes the largest difference: {mine:+.2f} for this"
+        f" file, {other:+.2f} for {found.last.document}."
     )
 
 
@@ -238,13 +269,33 @@ def _place(found: FileSearch) -> str:
     )
 
 
-def largest_difference(
-    mine: Iterable[RowShare], others: Iterable[RowShare]
-) -> tuple[str, float, float]:
-    """Return the row in which a file is furthest behind another one, and the points of both."""
+class Difference(NamedTuple):
+    """The points of a signal for a file and for another one."""
+
+    row: str
+    mine: float
+    other: float
+
+    @property
+    def behind(self) -> float:
+        """By how much the file is behind."""
+        return self.other - self.mine
+
+
+def differences(mine: Iterable[RowShare], others: Iterable[RowShare]) -> list[Difference]:
+    """Return the signals of two files; those in which the first is furthest behind come first."""
     own, other = _points(mine), _points(others)
-    row = max(dict.fromkeys([*other, *own]), key=lambda row: other.get(row, 0) - own.get(row, 0))
-    return row, own.get(row, 0.0), other.get(row, 0.0)
+    rows = dict.fromkeys([*other, *own])
+    found = (Difference(row, own.get(row, 0.0), other.get(row, 0.0)) for row in rows)
+    return sorted(found, key=lambda each: -each.behind)
+
+
+def decisive(mine: Iterable[RowShare], others: Iterable[RowShare]) -> list[Difference]:
+    """Return the fewest signals that make half of what a file lacks to another one, or more."""
+    behind = [each for each in differences(mine, others) if each.behind > 0]
+    half = sum(each.behind for each in behind) / 2
+    sums = accumulate((each.behind for each in behind), initial=0.0)
+    return [each for each, before in zip(behind, sums, strict=False) if before < half]
 
 
 def _points(shares: Iterable[RowShare]) -> Mapping[str, float]:
@@ -254,6 +305,12 @@ def _points(shares: Iterable[RowShare]) -> Mapping[str, float]:
 def _listed(found: Sequence[str]) -> str:
     more = ", …" if len(found) > MAX_NAMED_WORDS else ""
     return ", ".join(found[:MAX_NAMED_WORDS]) + more
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Return names as `a`, `a and b`, or `a, b and c`."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 class _Case(NamedTuple):
@@ -277,7 +334,9 @@ _CASES = (
     _Case(
         "points",
         lambda found: not found.file.rank,
-        lambda _: "It was found, but it matches least of all files found, so no row gave points.",
+        lambda _: (
+            "It was found, but it matches least of all files found, so no signal gave points."
+        ),
     ),
     _Case("floor", lambda found: not found.likely, _below_floor),
     _Case("", lambda found: found.file.rank <= found.shown, _shown),

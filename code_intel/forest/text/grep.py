@@ -150,6 +150,12 @@ def confined(root: Path, path: str, field: str = "path") -> str:
     """
     try:
         real, top = real_path(spelled(real_path(root / path))), real_path(root)
+    except ValueError:
+        raise UsageError(
+            "A path cannot contain a null character.",
+            hint=f"Give {field} as answers name files.",
+            details={"field": field},
+        ) from None
     except OSError:
         raise UsageError(
             f"{path[:200]} keeps changing and cannot be resolved.",

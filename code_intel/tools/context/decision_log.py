@@ -1,6 +1,6 @@
 """Build the rows of the decision log for a call; `GatewayContext.note` writes them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from code_intel.errors import CodeIntelError
 from code_intel.learned.history.decisions import Decision
@@ -8,6 +8,7 @@ from code_intel.records import VERIFICATION_SCORE, Hit
 from code_intel.session.phases import Event
 from code_intel.session.short_circuit import ShortCircuitVerdict, explain
 from code_intel.session.state import Session, Step
+from code_intel.session.write_gate import WriteVerdict
 
 
 def phase_changes(before: Session, after: Session, tool: str) -> Iterator[Decision]:
@@ -25,6 +26,16 @@ def refusal(session: Session, error: CodeIntelError, tool: str) -> Decision:
     between = " " if error.message.endswith(".") else "; "
     reason = between.join(filter(None, (error.message, "; ".join(details))))
     return Decision("refused", f"{tool} in {session.phase}: {error.error}", reason, tool)
+
+
+def denied_writes(
+    session: Session, files: Sequence[str], verdicts: Sequence[WriteVerdict], tool: str
+) -> Iterator[Decision]:
+    """Yield a row for each file that may not be written, with the reason."""
+    for file, verdict in zip(files, verdicts, strict=True):
+        if not verdict.allowed:
+            what = f"write {file} in {session.phase}: {verdict.error}"
+            yield Decision("refused", what, verdict.why_closed or verdict.hint, tool)
 
 
 def map_decisions(

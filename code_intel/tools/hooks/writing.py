@@ -65,7 +65,7 @@ async def _in_session(
     await run_in_thread(take_over, context, event, handle)
     async with context.session(handle, _TOOL) as locked:
         before = locked.session.permitted_files
-        verdicts, hints = await judge_writes(locked, paths)
+        verdicts, hints = await judge_writes(locked, paths, denies=event.enforces)
         session = locked.session
     new = [verdict.file for verdict in verdicts if verdict.file and verdict.file not in before]
     guidance = await _guidance(context, session, new)

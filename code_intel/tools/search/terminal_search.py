@@ -105,6 +105,6 @@ def _row(hit: Hit, text: str) -> dict[str, Any]:
 
 
 def _explained(hit: Hit, text: str) -> tuple[Hit, str]:
-    """Return a hit with what the rows of the ranking gave below its text, if it has them."""
+    """Return a hit with what the signals of the ranking gave below its text, if it has them."""
     rows = f"{text.rstrip()}\nranking: {ranking_text(hit.ranking)}" if hit.ranking else text
     return hit, rows

@@ -1,6 +1,6 @@
 """Say why a search does not show a file, for a person in a terminal or on the page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from code_intel.forest.ranking.why_not import FileSearch, RankedFile, why_not
@@ -21,7 +21,7 @@ class FileVerdict(NamedTuple):
         membership: Whether the index has the file.
         found: How it fared in the search; None if the index does not have it.
         degraded: What was not available to the search.
-        by_map: Whether the map answers the question, so that the forest would not be searched.
+        by_map: Whether the map answers the question, so that the source would not be searched.
     """
 
     membership: Membership
@@ -36,7 +36,7 @@ class FileVerdict(NamedTuple):
         if self.found is not None:
             reasons.insert(0, self.found.reason)
         if self.by_map:
-            reasons.append("The map answers this question, so the forest would not be searched.")
+            reasons.append("The map answers this question, so the source would not be searched.")
         return tuple(reasons)
 
     @property
@@ -53,6 +53,7 @@ class FileVerdict(NamedTuple):
             data |= {
                 "files": self.found.files,
                 "file": _file_data(self.found.file),
+                "first": _file_data(self.found.first),
                 "last": _file_data(self.found.last),
             }
         return data
@@ -61,8 +62,8 @@ class FileVerdict(NamedTuple):
     def text(self) -> str:
         """The verdict as text."""
         lines = [f"{visible(self.membership.document)}: {' '.join(self.sentences)}"]
-        if self.found is not None and self.found.file.rank:
-            lines += _table(self.found.file, self.found.last)
+        if self.found is not None and self.found.others:
+            lines += _table(self.found.file, self.found.others)
         lines += [f"Note: {note}." for note in self.degraded]
         return "\n".join(lines)
 
@@ -104,7 +105,7 @@ def explain_file(
 
 
 def ranking_data(shares: Iterable[RowShare]) -> list[dict[str, Any]]:
-    """Return what each row of the ranking gives, as JSON."""
+    """Return what each signal of the ranking gives, as JSON."""
     return [
         {
             "row": share.row,
@@ -116,7 +117,7 @@ def ranking_data(shares: Iterable[RowShare]) -> list[dict[str, Any]]:
 
 
 def ranking_text(shares: Iterable[RowShare]) -> str:
-    """Return what each row of the ranking gives, on one line."""
+    """Return what each signal of the ranking gives, on one line."""
     return ", ".join(
         f"{share.row} {share.points:+.2f}" + (f" (×{share.factor:.2f})" if share.factor < 1 else "")
         for share in shares
@@ -132,15 +133,23 @@ def _file_data(file: RankedFile) -> dict[str, Any]:
     }
 
 
-def _table(file: RankedFile, last: RankedFile) -> list[str]:
-    """Return the points of two files, one row per line."""
-    columns = [{share.row: share.points for share in each.ranking} for each in (file, last)]
+def _table(file: RankedFile, others: Sequence[RankedFile]) -> list[str]:
+    """Return the points of files side by side, one signal per line, and the names of the others."""
+    files = (file, *others)
+    columns = [{share.row: share.points for share in each.ranking} for each in files]
+    heads = ["this file", *(f"file {each.rank}" for each in others)]
     names = list(dict.fromkeys(name for column in columns for name in column))
-    width = max(map(len, [*names, "score"]))
-    rows = [
-        (name, *(f"{column[name]:+.2f}" if name in column else "" for column in columns))
-        for name in names
+    cells = [
+        ("", *heads),
+        *(
+            (name, *(f"{column[name]:+.2f}" if name in column else "" for column in columns))
+            for name in names
+        ),
+        ("score", *(f"{each.score:.2f}" for each in files)),
     ]
-    rows.append(("score", f"{file.score:.2f}", f"{last.score:.2f}"))
-    head = f"  {'':{width}}  this file  file {last.rank}: {visible(last.document)}"
-    return [head, *(f"  {name:{width}}  {mine:>9}  {other:>6}" for name, mine, other in rows)]
+    width = max(map(len, [*names, "score"]))
+    lines = (f"  {name:{width}}" + "".join(f"  {cell:>9}" for cell in row) for name, *row in cells)
+    return [
+        *(line.rstrip() for line in lines),
+        *(f"  file {each.rank}: {visible(each.document)}" for each in others),
+    ]

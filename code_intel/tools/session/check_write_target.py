@@ -12,6 +12,7 @@ from code_intel.session.open_files import WriteFacts
 from code_intel.session.phases import Phase
 from code_intel.session.state import Session
 from code_intel.session.write_gate import WriteVerdict, check_write, hints_of, real_files
+from code_intel.tools.context.decision_log import denied_writes
 from code_intel.tools.context.gateway import GatewayContext, LockedSession, run_in_thread
 from code_intel.tools.context.guidance import with_guidance
 from code_intel.tools.context.write_facts import write_facts
@@ -55,9 +56,12 @@ async def check_write_target(
 
 
 async def judge_writes(
-    locked: LockedSession, files: Sequence[str], *, allow_new: bool = True
+    locked: LockedSession, files: Sequence[str], *, allow_new: bool = True, denies: bool = True
 ) -> tuple[Sequence[WriteVerdict], Sequence[str]]:
-    """Return the verdict about each file and the next steps, and record what is allowed."""
+    """Return the verdict about each file and the next steps, and record what is allowed.
+
+    The log of decisions gets what is not allowed, unless this only advises (`denies` is False).
+    """
     context, session = locked.context, locked.session
     facts = await _facts(context, session, files)
     verdicts = await run_in_thread(
@@ -66,6 +70,8 @@ async def judge_writes(
     allowed = dict.fromkeys(verdict.file for verdict in verdicts if verdict.file)
     if new := [file for file in allowed if file not in session.permitted_files]:
         await locked.append(steps.permitted(new))
+    if denies:
+        await context.note(session, *denied_writes(session, files, verdicts, locked.tool))
     return verdicts, hints_of(verdicts, facts)
 
 

@@ -1,6 +1,7 @@
 """Show a file of the project as it is now, with some of its lines marked."""
 
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -50,8 +51,11 @@ def excerpt(
     """Return lines of a file as it is now; all of them if none is to be marked.
 
     Raises:
-        UsageError: The file is outside the project, missing, binary, or may contain secrets.
+        UsageError: The file is outside the project, missing, binary, of git, or may contain
+            secrets.
     """
+    if ".git" in PurePosixPath(file).parts:
+        raise UsageError("Files of git are not shown.", details={"field": "file"})
     source = read_source(context, file)
     end = max(start, end)
     first = max(0, start - 1 - around) if start else 0

@@ -1,25 +1,27 @@
 """Show how current the indexes are, what waits for a person, and what the map was worth."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from code_intel.errors import NotFoundError
+from code_intel.learned.history.drafts import read_drafts
 from code_intel.learned.history.worth import Worth
 from code_intel.learned.proposals.review_file import read_review
 from code_intel.learned.status.agreement_status import AgreementStatus
-from code_intel.learned.status.review import Reason
 from code_intel.operations.doctor import findings_of
 from code_intel.operations.map.stats import map_worth
 from code_intel.operations.sessions import ListedSession, listed_sessions
 from code_intel.records import Freshness
 from code_intel.tools.context.gateway import run_in_thread
+from code_intel.ui.language import N_
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render
 
@@ -31,20 +33,39 @@ EVENT_INTERVAL_S = 1.0
 KEEP_ALIVE_S = 15.0
 
 
+TASKS: Sequence[tuple[str, str, str]] = (
+    ("conflicting", N_("Resolve merge conflicts"), "/map/review?reason=conflicting"),
+    ("changed", N_("Check entries whose code has changed"), "/map/review?reason=changed"),
+    ("broken", N_("Correct entries whose symbol is gone"), "/map?state=broken"),
+    ("disputed", N_("Decide on entries that someone objects to"), "/map/review?reason=disputed"),
+    ("superseded", N_("Check entries that another one replaces"), "/map/review?reason=superseded"),
+    ("unconfirmed", N_("Confirm new entries"), "/map/review?reason=unconfirmed"),
+    ("drafts", N_("Look at sessions without an outcome"), "/sessions?outcome=draft"),
+    ("proposals", N_("Review proposals from the git history"), "/map/proposals"),
+)
+"""What may wait for a person, the most urgent first: its name, what to do, and where."""
+
+
+class Waiting(NamedTuple):
+    """Something that waits for a person: what to do, where, and how many there are."""
+
+    text: str
+    address: str
+    number: int
+
+
 @dataclass(frozen=True)
 class Overview:
     """What the overview shows besides the indexes.
 
     Attributes:
-        waiting: How many entries of the map wait for a person, by reason.
-        proposals: How many proposals are open.
+        waiting: What waits for a person, the most urgent first.
         entries: How many entries the map has.
         sessions: The sessions that were used last.
         worth: What the map was worth so far.
     """
 
-    waiting: Mapping[Reason, int]
-    proposals: int
+    waiting: Sequence[Waiting]
     entries: int
     sessions: Sequence[ListedSession]
     worth: Worth
@@ -76,9 +97,14 @@ def look(project: OpenProject) -> Overview:
     entries = project.map_entries()
     costs = [each.cost for each in project.session_figures() if each.cost]
     known = [row.source for row in entries.rows if isinstance(row.source, AgreementStatus)]
+    counts: dict[str, int] = {
+        **{str(reason): number for reason, number in entries.waiting.items()},
+        "broken": sum(row.status == "broken" for row in entries.rows),
+        "drafts": len(read_drafts(project.settings)),
+        "proposals": open_proposals(project),
+    }
     return Overview(
-        waiting=entries.waiting,
-        proposals=open_proposals(project),
+        waiting=[Waiting(text, to, counts[name]) for name, text, to in TASKS if counts.get(name)],
         entries=len(entries.rows),
         sessions=listed_sessions(project.settings, LAST_SESSIONS),
         worth=map_worth(project.settings, known, costs),

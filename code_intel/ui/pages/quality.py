@@ -26,6 +26,9 @@ from code_intel.tools.context.gateway import run_in_thread
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render
 
+MIN_JUDGED = 10
+"""Number of judged answers from which the curve is drawn."""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -50,6 +53,21 @@ class Quality:
     verdicts: Mapping[Verdict, int]
     tools: Sequence[ToolFigures]
     statistics: MapStatistics
+
+    @property
+    def judged(self) -> int:
+        """How many answers were judged."""
+        return sum(band.judged for band in self.bands)
+
+    @property
+    def right(self) -> int:
+        """How many of them were right."""
+        return sum(band.right for band in self.bands)
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether enough answers were judged to draw a curve."""
+        return self.judged >= MIN_JUDGED
 
     @property
     def points(self) -> list[Point]:

@@ -23,7 +23,11 @@
       if (source || document.hidden) return;
       source = new EventSource(element.dataset.events);
       source.addEventListener(element.id, (event) => {
+        const wasUpdating = element.querySelector("progress") !== null;
         element.innerHTML = event.data; // rendered by the server, which escapes all values
+        if (wasUpdating && !element.querySelector("progress")) {
+          document.body.dispatchEvent(new Event("updated"));
+        }
         showLost(false);
       });
       source.addEventListener("open", () => showLost(false));

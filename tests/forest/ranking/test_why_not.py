@@ -7,8 +7,9 @@ import pytest
 
 from code_intel.forest.ranking.search import search
 from code_intel.forest.ranking.signals import RANKING
-from code_intel.forest.ranking.why_not import FileSearch, why_not
+from code_intel.forest.ranking.why_not import FileSearch, decisive, why_not
 from code_intel.index.store import Store
+from code_intel.records import RowShare
 from doubles import HashEmbedder
 from forest.corpus import FILES, plant
 
@@ -64,7 +65,41 @@ def test_the_rows_are_those_of_the_tags(store: Store) -> None:
 def test_a_shown_file_names_its_rank(store: Store) -> None:
     found = asked(store, LOGIN, "src/auth/service.py")
     assert (found.lost, found.file.rank, found.file.score) == ("", 1, 1.0)
-    assert found.reason.startswith("It is shown: file 1 of ")
+    assert found.reason == f"It is shown: file 1 of {found.files}."
+    assert [other.rank for other in found.others] == [min(5, found.files)]
+
+
+def test_a_shown_file_that_is_not_the_first_says_why(store: Store) -> None:
+    found = asked(store, LOGIN, "src/web/routes.py", top_k=20)
+    assert found.lost == ""
+    assert found.file.rank > 1
+    (decided,) = decisive(found.file.ranking, found.first.ranking)
+    assert found.reason == (
+        f"It is shown: file {found.file.rank} of {found.files}. The first, src/auth/service.py, is"
+        f" ahead mostly because of `{decided.row}`."
+    )
+    assert [other.rank for other in found.others] == [1, found.files]
+
+
+def test_a_reduction_that_keeps_a_file_behind_is_named(store: Store) -> None:
+    found = asked(store, LOGIN, "tests/auth/test_service.py", top_k=20)
+    assert "is ahead mostly because of the reduction `test`." in found.reason
+
+
+def test_a_file_is_compared_with_no_file_twice(store: Store) -> None:
+    found = asked(store, LOGIN, "src/web/routes.py", top_k=1)
+    assert [other.document for other in found.others] == ["src/auth/service.py"]
+    found = asked(store, LOGIN, "src/auth/service.py", top_k=1)
+    assert found.others == []
+
+
+def test_the_fewest_signals_with_half_of_the_lead_are_decisive() -> None:
+    mine = [RowShare("words", 0.1), RowShare("names", 0.3), RowShare("stem", 0.1)]
+    first = [RowShare("words", 0.5), RowShare("meaning", 0.3), RowShare("stem", 0.2)]
+    assert [each.row for each in decisive(mine, first)] == ["words"]
+    first += [RowShare("history", 0.5)]
+    assert [each.row for each in decisive(mine, first)] == ["history", "words"]
+    assert decisive(mine, mine) == []
 
 
 def test_the_rank_and_the_rows_are_those_of_the_search(store: Store) -> None:
@@ -86,7 +121,7 @@ def test_more_places_than_shown_are_named(tmp_path: Path) -> None:
 def test_a_reduction_that_removes_a_file_is_named(store: Store) -> None:
     found = asked(store, LOGIN, "tests/auth/test_service.py", top_k=2)
     assert found.lost == "reduced"
-    assert "The row `test` multiplies its score by 0.10" in found.reason
+    assert "The signal `test` multiplies its score by 0.10" in found.reason
 
 
 def test_a_copy_that_lost_to_its_original_is_named(store: Store) -> None:
@@ -95,7 +130,7 @@ def test_a_copy_that_lost_to_its_original_is_named(store: Store) -> None:
     assert "copy" in [share.row for share in found.reductions]
 
 
-def test_a_file_beyond_the_limit_names_the_row_that_made_the_difference(store: Store) -> None:
+def test_a_file_beyond_the_limit_names_the_signal_that_made_the_difference(store: Store) -> None:
     found = asked(store, LOGIN, "src/web/routes.py", top_k=2)
     assert found.lost == "limit"
     assert found.last.rank == 2
@@ -126,8 +161,11 @@ def test_a_question_below_the_floor_shows_nothing(tmp_path: Path) -> None:
         assert search(store, query, None, top_k=5) == []
         found = asked(store, query, "src/shop/cart.py")
     assert (found.lost, found.likely) == ("floor", False)
-    assert found.file.rank == 1
-    assert "would be file 1" in found.reason
+    assert "no file is shown. It has cart, but not kubernetes, ingress" in found.reason
+    assert "file 1" not in found.reason
+    assert not found.first.document
+    assert not found.last.document
+    assert found.others == []
 
 
 def test_a_question_without_words_says_so(store: Store) -> None:

@@ -32,9 +32,10 @@ def test_secrets_that_are_shown_alike_stay_in_order() -> None:
     assert shown_text(TWO.encode()) == MASKED
     old = f"{ONE}\nx\n{TWO}\n".encode()
     new = shown_text(old).replace("x\n", "new\n", 1)
-    assert written_bytes(old, f"first\n{new}") == f"first\n{new}".replace(MASKED, ONE, 1).replace(
-        MASKED, TWO
-    ).encode()
+    assert (
+        written_bytes(old, f"first\n{new}")
+        == f"first\n{new}".replace(MASKED, ONE, 1).replace(MASKED, TWO).encode()
+    )
 
 
 def test_secrets_that_are_shown_alike_cannot_be_told_apart_if_one_is_removed() -> None:

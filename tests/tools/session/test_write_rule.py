@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from code_intel.learned.history import decisions
 from code_intel.session.risk import MANY_FILES
 from projects import Caller, code_of
 from served import gateway
@@ -468,3 +469,18 @@ async def test_use_of_a_rare_name_needs_no_import(call: Caller, shop: Path) -> N
     await ready(call)
     await call("snippets_get", path="src/desk/page.py")
     assert await check(call, "src/desk/page.py") == (True, "")
+
+
+@pytest.mark.covers("rule.decision.logged")
+async def test_a_refused_write_is_logged_with_its_reason(shop: Path) -> None:
+    async with gateway(shop) as call:
+        await start(call)
+        assert await check(call, SERVICE) == (False, "not_ready")
+    (journal,) = (shop / ".code-intel" / "sessions").glob("*.jsonl")
+    (row,) = (
+        row
+        for row in decisions.newest(shop / ".code-intel" / "logs", journal.stem).records
+        if row["decision"] == "refused"
+    )
+    assert row["what"] == f"write {SERVICE} in EXPLORATION: not_ready"
+    assert "submit_understanding" in row["why"]

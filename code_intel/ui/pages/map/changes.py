@@ -25,6 +25,7 @@ from code_intel.ui.access import form_of
 from code_intel.ui.language import N_
 from code_intel.ui.map_cache import shown_once
 from code_intel.ui.map_entries import MapEntry
+from code_intel.ui.pages.map.entry_code import code_of_entry
 from code_intel.ui.pages.map.two_steps import (
     Shown,
     Task,
@@ -40,6 +41,8 @@ from code_intel.ui.references import reference
 from code_intel.ui.rendering import render, url
 
 PATH = "/map/change"
+ONE_QUESTION = "one"
+"""The scope of a rejection that is for one question; any other one is for all."""
 Fields = Mapping[str, str]
 """What a person has filled in."""
 
@@ -76,7 +79,15 @@ def _confirm(context: GatewayContext, entry: MapEntry, fields: Fields) -> Operat
 
 
 def _reject(context: GatewayContext, entry: MapEntry, fields: Fields) -> Operation:
-    return partial(reject_agreement, context, *_pair_of(entry), query=fields["query"] or None)
+    is_for_one = fields["scope"] == ONE_QUESTION
+    if is_for_one and not fields["query"]:
+        raise UsageError(
+            N_("No question is given."),
+            hint=N_("Write the question, or choose “for every question”."),
+            details={"field": "query"},
+        )
+    query = fields["query"] if is_for_one else None
+    return partial(reject_agreement, context, *_pair_of(entry), query=query)
 
 
 def _rename(context: GatewayContext, entry: MapEntry, fields: Fields) -> Operation:
@@ -107,7 +118,7 @@ _CHANGES = (
         N_("Rejected. Agents must verify it before they rely on it."),
         N_("Its file stays as it is. Agents must verify it before they rely on it."),
         _reject,
-        ("query",),
+        ("scope", "query"),
     ),
     Change(
         "rename",
@@ -130,6 +141,8 @@ _CHANGES = (
 )
 _ABOUT_CODE = frozenset({"confirm", "rename"})
 """The changes that depend on the current code."""
+_JUDGED = frozenset({"confirm", "reject"})
+"""The changes that say whether the evidence holds, which their page shows."""
 CHANGES: Mapping[str, Change] = MappingProxyType({each.name: each for each in _CHANGES})
 
 
@@ -160,13 +173,13 @@ async def show(request: Request) -> Response:
     given, project = request.query_params, project_of(request)
     change, entry, fields = await _asked(request, given, indexes=False)
     if change.name == "rename" and not any(fields.values()) and not _heir(entry):
-        return _page(request, change, entry, fields)
+        return await _page(request, change, entry, fields)
     try:
         shown = await plan(project, _task(change, entry, fields))
     except (UsageError, NotFoundError) as error:
         older = await run_in_thread(is_index_older, project, entry.files)
-        return _page(request, change, entry, fields, problem=error, is_older=older)
-    return _page(request, change, entry, fields, shown)
+        return await _page(request, change, entry, fields, problem=error, is_older=older)
+    return await _page(request, change, entry, fields, shown)
 
 
 @carried_out_once
@@ -176,8 +189,10 @@ async def change_entry(request: Request) -> Response:
     try:
         made = await make(request, _task(change, entry, fields))
     except (UsageError, NotFoundError) as error:
-        return _page(request, change, entry, fields, problem=error)
-    return made if isinstance(made, Response) else _page(request, change, entry, fields, made)
+        return await _page(request, change, entry, fields, problem=error)
+    if isinstance(made, Response):
+        return made
+    return await _page(request, change, entry, fields, made)
 
 
 def address_after(project: OpenProject, applied: Applied, address: str = "/map") -> str:
@@ -210,7 +225,7 @@ def _task(change: Change, entry: MapEntry, fields: Fields) -> Task:
         subject=f"{entry.name} → {entry.symbol}" if entry.symbol else entry.name,
         address=address,
         path=PATH,
-        hidden={"change": change.name, "file": file, **fields},
+        hidden={"change": change.name, "file": file, **_hidden(change, fields)},
         operation=lambda context: change.operation(context, entry, fields),
         after=partial(address_after, address=address if change.stays else "/map"),
         read=entry.paths,
@@ -218,7 +233,7 @@ def _task(change: Change, entry: MapEntry, fields: Fields) -> Task:
     )
 
 
-def _page(
+async def _page(
     request: Request,
     change: Change,
     entry: MapEntry,
@@ -228,8 +243,13 @@ def _page(
     *,
     is_older: bool = False,
 ) -> Response:
+    said = None
+    if entry.agreement and change.name in _JUDGED:
+        evidence, context = entry.agreement.evidence, project_of(request).context
+        said = await run_in_thread(code_of_entry, context, entry.symbol, entry.files, evidence)
     data = {
         "is_index_older": is_older,
+        "said": said,
         "change": change,
         "entry": entry,
         "fields": fields,
@@ -241,6 +261,11 @@ def _page(
     status = HTTPStatus.CONFLICT if shown and shown.conflict else HTTPStatus.OK
     status = HTTPStatus.BAD_REQUEST if problem else status
     return render(request, "map/change.html", data, status)
+
+
+def _hidden(change: Change, fields: Fields) -> Fields:
+    """Return the fields that the form repeats; a rejection, which changes no file, shows them."""
+    return {} if change.name == "reject" else fields
 
 
 def _heir(entry: MapEntry) -> Definition | None:

@@ -15,7 +15,9 @@ from code_intel.ui.language import N_
 from code_intel.ui.map_cache import shown_once
 from code_intel.ui.map_entries import MapEntry
 from code_intel.ui.pages.code import number_of
+from code_intel.ui.pages.map.drafts import drafts_of
 from code_intel.ui.pages.map.entry_code import CodeOfEntry, code_of_entry
+from code_intel.ui.pages.map.two_steps import notice_of
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render, url
 
@@ -64,11 +66,19 @@ async def show(request: Request) -> Response:
     reason = request.query_params.get("reason", "")
     page = number_of(request, "page") or 1
     found = await run_in_thread(_read, project_of(request), reason, page)
+    drafts = await run_in_thread(drafts_of, project_of(request), MAX_CODE_LINES)
 
     def address(**changed: object) -> str:
         return url("/map/review", **({"reason": reason} | changed))
 
-    data = {"found": found, "reason": reason, "reasons": REASONS, "address": address}
+    data = {
+        "found": found,
+        "drafts": drafts,
+        "reason": reason,
+        "reasons": REASONS,
+        "address": address,
+        "notice": notice_of(request),
+    }
     return render(request, "map/review.html", data)
 
 
