@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request
 
-from browser.served_page import ServedPage
+from browser.served_page import PATIENCE_S, ServedPage
 
 FLAGS = (
     *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -108,6 +108,7 @@ class Visitor:
             reduced_motion="reduce",
             timezone_id="UTC",
         )
+        context.set_default_timeout(1000 * PATIENCE_S)
         self.contexts.append(context)
         if look.scripts:
             context.add_init_script(REPORT)
