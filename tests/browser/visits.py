@@ -115,10 +115,8 @@ class Visitor:
         if self.served.cookies:
             context.add_cookies(self.served.cookies)
         else:
-            first = context.new_page()
-            first.goto(self.served.link)
+            context.request.get(self.served.link)
             self.served.cookies += context.cookies()
-            first.close()
         page = context.new_page()
         self.watch.begin(page)
         page.goto(f"{self.served.home}{path}")
