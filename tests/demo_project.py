@@ -20,6 +20,9 @@ import anyio
 
 import demo_sessions
 from code_intel.cli.main import main
+from code_intel.config import load_settings
+from code_intel.learned.history.drafts import OutcomeDraft, write_draft
+from code_intel.records import Agreement, FileReference
 from command_projects import stocked
 from hostile_texts import plant_hostile
 from programs import TESTS, TIMEOUT_S, git
@@ -182,6 +185,7 @@ def build_demo(root: Path) -> Path:
     run("map", "propose")
     _move_on(root)
     _conflict(root)
+    _draft(root)
     run("sync", "--words-only")
     return root
 
@@ -269,6 +273,20 @@ def _conflict(root: Path) -> None:
     with suppress(subprocess.CalledProcessError):  # it stops at the conflict
         git(root, "merge", "-q", "partial-refunds")
     assert "<<<<<<<" in (root / file).read_text("utf-8")
+
+
+def _draft(root: Path) -> None:
+    """Leave the draft of a session that recorded no outcome."""
+    agreement = Agreement(
+        "session token",
+        "TokenIssuer.issue",
+        ("`TokenIssuer.issue` signs the token of a session",),
+        (FileReference("src/auth/tokens.py"),),
+        learned_at="2026-06-25T10:15:00+00:00",
+    )
+    name = "session_20260625_101500_0c0ffee0"
+    draft = OutcomeDraft(name, f"{name}_x", "2026-06-25T10:20:00+00:00", agreements=(agreement,))
+    write_draft(load_settings(root), draft)
 
 
 def built(root: Path, *options: str) -> Path:

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from httpx2 import Response
 
-from page_client import PageClient, text_of
+from page_client import PageClient, html_of
 
 
 class _Forms(HTMLParser):
@@ -54,5 +54,4 @@ def submit(
         headers={"content-type": "application/x-www-form-urlencoded"},
         follow_redirects=True,
     )
-    assert answer.status_code == status, text_of(answer.text)
-    return str(answer.text)
+    return html_of(answer, status)

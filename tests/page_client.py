@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from httpx2 import Response
 from starlette.testclient import TestClient
@@ -20,19 +21,44 @@ _TOKEN = re.compile(r"token=([\w-]+)")
 _TAGS = re.compile(r"<[^>]*>")
 
 
-class PageClient:
-    """A browser without JavaScript that has opened the page."""
+class PlainAddresses(TestClient):
+    """A client that takes the random path off the addresses in its answers."""
 
-    def __init__(self, project: OpenProject, access: Access, client: TestClient) -> None:
+    home = ""
+
+    def request(self, *args: Any, **kwargs: Any) -> Response:  # type: ignore[explicit-override]
+        """Send a request; see `TestClient`."""
+        answer = super().request(*args, **kwargs)
+        path = self.home.encode()
+        answer._content = answer.content.replace(b'"' + path + b"/", b'"/')  # noqa: SLF001
+        if "location" in answer.headers:
+            answer.headers["location"] = answer.headers["location"].removeprefix(self.home)
+        return answer
+
+
+class PageClient:
+    """A browser without JavaScript that has opened the page.
+
+    Attributes:
+        project: The project of the page.
+        access: What the page lets in.
+        client: Sends requests, and takes the random path off the addresses in the answers.
+    """
+
+    def __init__(self, project: OpenProject, access: Access, client: PlainAddresses) -> None:
         self.project = project
         self.access = access
         self.client = client
 
+    @property
+    def raw(self) -> TestClient:
+        """The same client, whose answers are as the server sent them."""
+        self.client.home = ""
+        return self.client
+
     def get(self, path: str, status: int = 200) -> str:
         """Return the HTML of a page, which must have the status."""
-        response = self.client.get(path)
-        assert response.status_code == status, text_of(response.text)
-        return str(response.text)
+        return html_of(self.client.get(path), status)
 
     def text(self, path: str, status: int = 200) -> str:
         """Return the text of a page as a person reads it."""
@@ -44,9 +70,15 @@ class PageClient:
         return self.client.post(path, data=data, follow_redirects=follow)
 
 
+def html_of(answer: Response, status: int = 200) -> str:
+    """Return the HTML of an answer, which must have the status."""
+    assert answer.status_code == status, text_of(answer.text)
+    return str(answer.text)
+
+
 def text_of(page: str) -> str:
     """Return the text of HTML, with its white space as single spaces."""
-    return " ".join(html.unescape(_TAGS.sub(" ", page)).split())
+    return " ".join(html.unescape(_TAGS.sub(" ", page.replace("<wbr>", ""))).split())
 
 
 @contextmanager
@@ -73,7 +105,8 @@ def closed_page(
         app = build_app(project, access, Policy(address))
         headers = {"accept-language": language}
         base = f"http://127.0.0.1:{address.port}{access.path}"
-        client = TestClient(app, base, headers=headers)
+        client = PlainAddresses(app, base, headers=headers)
+        client.home = access.path
         try:
             yield PageClient(project, access, client)
         finally:

@@ -1,5 +1,6 @@
 """List sessions, and tell the story of one: what it asked, found, claimed and decided."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import groupby
@@ -222,6 +223,15 @@ def session_decisions(settings: Settings, name: str) -> list[SessionDecisions]:
         for (time, kind), rows in groupby(log.records, key=_time_and_kind)
         if kind in _DECISIONS
     ]
+
+
+def refusals_by_session(settings: Settings) -> Counter[str]:
+    """Return how many refusals the log of decisions has of each session; none if unreadable."""
+    try:
+        rows = decisions.refusals(folder_of(settings.state))
+    except StorageError:
+        rows = ()
+    return Counter(str(row.get("session_id") or "") for row in rows)
 
 
 def _decision_lines(settings: Settings, name: str) -> list[StoryLine]:

@@ -5,7 +5,7 @@ The results are those of seed 001: a prompt, or an error with `command` and `std
 """
 
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from code_intel.registry import prompts, runners
 from code_intel.registry.options import GivenOptions, OptionRequest, checked
 from code_intel.registry.place import prompts_of
 from code_intel.registry.prompts import failed
-from code_intel.registry.records import Command, ExecutionResult
+from code_intel.registry.records import Command, CommandKey, ExecutionResult
 from code_intel.registry.runners import DENO, PROMPTS, Runner
 from code_intel.registry.sources import filling
 
@@ -96,6 +96,24 @@ def planned(
         argv = runners.command_line(runner, command, asked)
         return ExecutionResult("", runner.name, argv=tuple(argv))
     return _rendered(settings, loaded_path, command, asked)
+
+
+def unprompted(
+    settings: Settings, loaded_path: Path, commands: Iterable[Command]
+) -> frozenset[CommandKey]:
+    """Return the commands that have no prompt file; none if a program makes the prompts."""
+    try:
+        if runners.chosen(settings).program:
+            return frozenset()
+    except NotFoundError:
+        return frozenset()
+    folder, asked = prompts_of(loaded_path), OptionRequest()
+    return frozenset(
+        each.key
+        for each in commands
+        if not each.origin
+        and not any((folder / place).is_file() for place in prompts.places(each, asked))
+    )
 
 
 def _prepared(

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -138,7 +138,11 @@ def environment(language: str) -> Environment:
         "clock": clock,
         "languages": LANGUAGES,
     }
-    found.filters |= {"thousands": "{:,}".format}
+    found.filters |= {
+        "breakable": breakable,
+        "thousands": "{:,}".format,
+        "with_code": with_code,
+    }
     return found
 
 
@@ -149,6 +153,11 @@ def safe_text(value: Any) -> Any:
     return value
 
 
+def breakable(text: str, joint: str = "/") -> Markup:
+    """Return a path or symbol that a browser breaks after a joint rather than within a name."""
+    return Markup("{}<wbr>").format(joint).join(safe_text(text).split(joint))
+
+
 @lru_cache(maxsize=8192)
 def _safe(text: str) -> str:
     """Return a text with secrets masked and hidden characters visible.
@@ -156,6 +165,17 @@ def _safe(text: str) -> str:
     A page repeats labels, names of files and addresses hundreds of times.
     """
     return visible(masked(text), keep="\n\t")
+
+
+def with_code(text: str) -> Markup:
+    """Return a text of the product with its `commands` as code; everything is escaped."""
+    parts = str(safe_text(text)).split("`")
+    if len(parts) % 2 == 0:  # a backtick without another one
+        return escape("`".join(parts))
+    code = Markup("<code>{}</code>")
+    return Markup().join(
+        code.format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
+    )
 
 
 def url(path: str, **query: object) -> str:

@@ -22,6 +22,7 @@ PAGES = {
     "history of an entry": "/map/history?file={entry}",
     "neighbours of an entry": "/map/near?file={entry}",
     "confirming": "/map/change?change=confirm&file={changed}",
+    "confirming a draft": "/map/draft?term=session+token&symbol=TokenIssuer.issue",
     "renaming": "/map/change?change=rename&file={entry}",
     "deleting": "/map/change?change=delete&file={entry}",
     "editing": "/map/edit?file={entry}",

@@ -52,7 +52,7 @@ def test_pages_are_below_a_path_that_other_servers_do_not_know(shop: Path) -> No
     with opened_page(shop) as page:
         base = f"http://127.0.0.1:{page.access.port}"
         for path in ("/", "/map", "/static/page.css", "/static/nope", page.access.path):
-            answer = page.client.get(f"{base}{path}")
+            answer = page.raw.get(f"{base}{path}")
             assert answer.status_code == 403
             assert page.access.path not in answer.text
             assert shop.name not in answer.text
@@ -62,11 +62,11 @@ def test_pages_are_below_a_path_that_other_servers_do_not_know(shop: Path) -> No
 
 def test_every_address_of_a_page_is_below_the_path(shop: Path) -> None:
     with opened_page(shop) as page:
-        found = page.get("/")
+        found = page.raw.get("/").text
         addresses = re.findall(r' (?:href|src|action|hx-get|data-events)="(/[^"]*)"', found)
         assert addresses
         assert all(address.startswith(f"{page.access.path}/") for address in addresses)
-        away = page.client.get("/language?set=en&next=/map", follow_redirects=False)
+        away = page.raw.get("/language?set=en&next=/map", follow_redirects=False)
         assert away.headers["location"] == f"{page.access.path}/map"
 
 

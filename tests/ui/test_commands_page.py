@@ -10,7 +10,7 @@ import pytest
 from httpx2 import Response
 
 from command_projects import GROUP, INSTRUCTION, executable, prompted, stocked
-from page_client import PageClient, opened_page
+from page_client import PageClient, opened_page, text_of
 from registry_files import configured, document, written
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" {{ 'a' ~ 'bc' }}"
@@ -142,6 +142,47 @@ def test_variables_that_the_prompt_uses_have_a_field(page: PageClient, project: 
     assert prompt_of(more) == "Write for users about tax=1.\n"
 
 
+def test_what_is_missing_is_named_as_its_field_is(page: PageClient, project: Path) -> None:
+    stocked(project)
+    found = page.get(address(GROUP))
+    assert '<a href="#field-stdin">Fill in “Input text”.</a>' in found
+    assert "was not replaced" not in found
+    assert "Copy c The prompt still has placeholders without a value." in text_of(found)
+    filled = page.text(address(GROUP, stdin="x"))
+    assert "Fill in" not in filled
+    assert "placeholders" not in filled
+    other = page.text(address(GROUP, stdin="x", **{"uv-audience": "users"}))
+    assert "The prompt does not use uv-audience." in other
+
+
+def test_the_default_edition_is_one_choice(page: PageClient, project: Path) -> None:
+    stocked(project)
+    (choices,) = re.findall(r'name="edition">(.*?)</select>', page.get(address(GROUP)), re.DOTALL)
+    assert re.findall(r'value="(.*?)"', choices) == ["", "detailed"]
+    assert "default (default value)" in choices
+
+
+def test_a_hint_at_the_input_file_needs_its_field(page: PageClient, project: Path) -> None:
+    takes = {"edition": ["default"], "adaptation": [], "file": False, "stdin": True}
+    stocked(project, {**GROUP, "description": "Group", "options": takes})
+    text = page.text(address(GROUP))
+    assert "At most 1,500 characters. " in text
+    assert "input file" not in text
+
+
+def test_commands_without_a_prompt_are_marked_in_the_list(page: PageClient, project: Path) -> None:
+    stocked(project)
+    text = page.text("/commands")
+    assert "climpt-git group-commit unstaged-changes Group file" in text
+    assert "climpt-git decide-branch working-branch no prompt " in text
+    assert "no prompt" in page.text("/commands?q=branch")
+
+
+def test_programs_need_no_prompt_in_the_list(running: Path) -> None:
+    with opened_page(running) as page:
+        assert "no prompt" not in page.text("/commands")
+
+
 def test_options_that_a_command_does_not_list_are_folded(page: PageClient, project: Path) -> None:
     stocked(project)
     unlisted = page.get(address(INSTRUCTION))
@@ -208,7 +249,10 @@ def test_a_prompt_file_of_a_client_is_rendered_whatever_the_runner(
         assert prompt_of(found) == "Fix #7 after !`touch ran`."
         assert "1 shell command in the prompt: left as text, not run." in found
         assert 'href="/code?file=.claude%2Fcommands%2Fgit%2Ffix.md"' in found
-        assert 'name="uv-1" value=""' in page.get(address(name))
+        unfilled = page.get(address(name))
+        assert 'name="uv-1" value=""' in unfilled
+        assert '<a href="#field-uv-1">Fill in “Argument 1”.</a>' in unfilled
+        assert "has no value" not in unfilled
     assert not (running / RAN).exists()
 
 

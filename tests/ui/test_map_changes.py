@@ -139,8 +139,8 @@ def test_a_rejection_shows_that_no_file_changes(shop: Path) -> None:
 def test_an_agreement_is_rejected_for_one_question(shop: Path) -> None:
     file = agree(shop, *LOGIN)
     with opened_page(shop) as page:
-        fields = {"scope": "one", "query": "sign <b>out"}
-        after = submit(page, planned(page, "reject", file), CHANGE, **fields)
+        form = planned(page, "reject", file)
+        after = submit(page, form, CHANGE, scope="one", query="sign <b>out")
         assert "rejected sign <b>out a person" in text_of(after)
         with open_state(load_settings(shop).state) as state:
             (event,) = (each for each in state.experiences() if each.kind == "rejected")

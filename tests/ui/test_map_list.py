@@ -8,6 +8,7 @@ import pytest
 
 from code_intel.ui.map_cache import MapEntryCache
 from code_intel.ui.pages.map.listing import PAGE_SIZE, Wanted, columns, list_entries
+from code_intel.ui.rendering import breakable
 from learned.builders import rewrite
 from map_files import LOGIN, agree, entry_page
 from page_client import PageClient, opened_page
@@ -20,6 +21,12 @@ def rows(page: PageClient, address: str = "/map") -> list[str]:
     """Return the names in the list, in its order."""
     found = re.findall(r'<th scope="row"><a [^>]*>(.*?)</a>', page.get(address))
     return [str(name) for name in found]
+
+
+def test_paths_break_after_a_slash_and_stay_text() -> None:
+    assert breakable("src/<b>/a.py") == "src/<wbr>&lt;b&gt;/<wbr>a.py"
+    assert breakable("A.b", ".") == "A.<wbr>b"
+    assert "\u202e" not in breakable("a/\u202eb")
 
 
 def test_an_empty_map_says_how_it_is_filled(shop: Path) -> None:

@@ -10,17 +10,23 @@ from urllib.parse import quote
 import anyio
 import pytest
 
+from code_intel.learned.history import decisions
+from code_intel.learned.history.decisions import Decision
 from code_intel.learned.history.drafts import OutcomeDraft, write_draft
+from code_intel.learned.history.logs import folder_of
 from code_intel.records import Agreement
 from code_intel.session import journal, steps
 from code_intel.session.frame import SlotSource
 from code_intel.session.journal import NewSession
 from code_intel.session.phases import Event, Intent
 from code_intel.session.state import Step
+from code_intel.session.write_gate import UNUSABLE, WRITE_RULES
 from code_intel.tools.context.client_reads import WRITE_TOOL
 from code_intel.tools.context.gateway import sessions_of
 from code_intel.tools.context.prints import prints_of
 from code_intel.ui.pages.sessions import listing
+from code_intel.ui.rendering import environment
+from map_files import agree
 from page_client import PageClient, opened_page, text_of
 from programs import git
 from served import gateway, settings_of
@@ -120,7 +126,7 @@ def test_the_list_is_filtered(page: PageClient, query: str, names: set[str]) -> 
     assert ("No session matches." in found) is not bool(names)
 
 
-@pytest.mark.parametrize("query", ["state=x", "outcome=x", "page=x"])
+@pytest.mark.parametrize("query", ["state=x", "outcome=x", "refused=x", "page=x"])
 def test_an_unknown_filter_is_refused(page: PageClient, query: str) -> None:
     assert "Traceback" not in page.text(f"/sessions?{query}", 400)
 
@@ -159,7 +165,8 @@ def test_the_story_of_a_real_session_has_every_kind_of_step(shop: Path) -> None:
     with opened_page(shop) as page:
         newest = links(page.get("/sessions"), "/sessions/session_")[0]
         found, text = page.get(newest), page.text(newest)
-    for word in ("Asked", "Framed", "Searched", "Claimed", "Believed", "Permitted", "Ended"):
+    words = ("Asked", "Understood the request as", "Searched", "Claimed", "Understanding accepted")
+    for word in (*words, "Permitted", "Ended"):
         assert f"{word} " in text
     assert "EXPLORATION → READY after" in text
     assert "Refused submit_verification" in text
@@ -176,8 +183,9 @@ def test_printed_lines_link_to_what_was_seen_and_to_what_is_there_now(
 ) -> None:
     address = add(page, begin(page), printed(shop, FEE_FILE, 5, 11))
     found = page.get(address)
-    assert "printed src/cart/shipping.py 5–11 as seen as it is now unchanged since" in text_of(
-        found
+    assert (
+        "shown to the agent: src/cart/shipping.py 5–11 as seen as it is now unchanged since"
+        in text_of(found)
     )
     (seen,) = links(found, "/seen?")
     assert seen == f"{address}/seen?step=2&file=src%2Fcart%2Fshipping.py&first=5"
@@ -281,7 +289,7 @@ def test_a_claim_is_shown_with_its_quote_and_where_that_stands(
 def test_what_is_missing_is_given_as_the_reason_of_doubt(page: PageClient) -> None:
     doubted = Step(Event.DOUBTED, {"symbols": [], "files": [], "missing": ["symbols: 0/1"]})
     text = page.text(add(page, begin(page), doubted))
-    assert "Doubted Something is missing: symbols: 0/1" in text
+    assert "Understanding not accepted Something is missing: symbols: 0/1" in text
     assert "EXPLORATION → SEMANTIC" in text
 
 
@@ -307,9 +315,98 @@ def test_a_draft_of_the_outcome_is_shown_with_its_agreements(page: PageClient) -
     assert "Its outcome is a draft" in text
     assert "other.py written without permission" in text
     assert f"What a success would teach 送料 → {FEE}" in text
+    assert f"adds the agreement to the map: code-intel map confirm '送料' {FEE} Copy" in text
+    found = page.get(f"/sessions/{session.session.name}")
+    assert 'data-copy="confirm-1"' in found
+    (confirming,) = links(found, "/map/draft?")
+    assert "Its file is written now." in page.text(confirming)
     assert session.handle not in text
     assert "draft" in page.text("/sessions?outcome=draft")
     assert session.session.name in page.text("/sessions?outcome=draft")
+
+
+def test_the_command_of_a_draft_is_quoted_for_a_shell(page: PageClient) -> None:
+    session = begin(page)
+    agreement = Agreement("fee's $(x)", FEE, evidence=("It has the fee.",), files=())
+    now = datetime.now(UTC).isoformat()
+    draft = OutcomeDraft(session.session.name, session.handle, now, (FEE_FILE,), (), (agreement,))
+    write_draft(page.project.settings, draft)
+    found = page.text(f"/sessions/{session.session.name}")
+    assert f"""code-intel map confirm 'fee'"'"'s $(x)' {FEE} Copy""" in found
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_drafted_agreement_that_the_map_has_is_confirmed_on_the_page(
+    shop: Path, *, readonly: bool
+) -> None:
+    file = agree(shop, "login", LOGIN, confirmed=False)
+    with opened_page(shop, readonly=readonly) as page:
+        session = begin(page)
+        agreement = Agreement("login", LOGIN, evidence=("It logs in.",), files=())
+        now = datetime.now(UTC).isoformat()
+        draft = OutcomeDraft(
+            session.session.name, session.handle, now, (LOGIN_FILE,), (), (agreement,)
+        )
+        write_draft(page.project.settings, draft)
+        found = page.get(f"/sessions/{session.session.name}")
+        assert "The map has it already." in text_of(found)
+        assert "code-intel map confirm" not in text_of(found)
+        offered = links(found, "change=confirm")
+        assert len(offered) == (0 if readonly else 1)
+        if offered:
+            assert file.relative_to(shop).as_posix().replace("/", "%2F") in offered[0]
+            assert "confirmed: true" in page.text(offered[0])
+
+
+async def refused(shop: Path) -> None:
+    """Hold a session whose write is refused, and one without refusals."""
+    async with gateway(shop) as call:
+        await start(call, "送料の計算")
+        await call("check_write_target", file_path=FEE_FILE)
+        await start(call, "ログイン処理")
+
+
+def test_a_refused_write_is_a_step_of_the_story(shop: Path) -> None:
+    anyio.run(refused, shop)
+    with opened_page(shop) as page:
+        listed = page.get("/sessions?refused=yes")
+        (address,) = links(listed, "/sessions/session_")
+        assert "1 refusal" in text_of(listed)
+        assert "ログイン処理" not in text_of(listed)
+        assert text_of(page.get("/sessions")).count("1 refusal") == 1
+        found = page.get(address)
+        assert f"Write refused {FEE_FILE} · phase EXPLORATION" in text_of(found)
+        assert "The session was not READY yet" in text_of(found)
+        assert "Answer to the agent: Read the code" in text_of(found)
+        assert 'class="step write-refused"' in found
+        assert links(found, "/code?file=src%2Fcart%2Fshipping.py")
+
+
+def test_each_reason_to_refuse_a_write_has_words() -> None:
+    module = (
+        environment("en")
+        .get_template("sessions/steps.html")
+        .make_module({"_": lambda text, **_: text})
+    )
+    for error in {rule.error for rule in WRITE_RULES} | {UNUSABLE.error}:
+        assert "_" not in str(vars(module)["refusal_of"](error)), error
+
+
+def test_refusals_of_calls_are_counted_and_the_cause_of_an_end_is_named(page: PageClient) -> None:
+    session = begin(page)
+    rows = (
+        Decision("refused", "submit_understanding in EXPLORATION: invalid_phase", "too early"),
+        Decision("refused", "write a in b.py in READY: file_not_explored", "read it"),
+        Decision("refused", "write in READY: <b>", "odd"),
+        Decision("phase_moved", "x", '"decision": "refused"'),
+    )
+    decisions.append(folder_of(page.project.settings.state), session.session.name, rows)
+    cause = {"root_cause": "no newsletter", "user_feedback_summary": "fine"}
+    text = page.text(add(page, session, steps.outcome("failure", cause)))
+    assert "Write refused a in b.py · phase READY The session had not read the file." in text
+    assert "Refused submit_understanding in EXPLORATION: invalid_phase : too early" in text
+    assert "Cause no newsletter Feedback of the user fine" in text
+    assert "3 refusals" in page.text("/sessions")
 
 
 def test_a_damaged_session_shows_its_intact_part_and_the_reason(page: PageClient) -> None:

@@ -4,7 +4,7 @@ Decisions are not in the journal: the plan for a question, the steps left out of
 the map was not enough, and what was refused. The log contains session names, never handles.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -25,6 +25,8 @@ Kind = Literal[
     "ready_lowered",
 ]
 
+MAX_REFUSALS = 20_000
+"""Maximum number of refusals that are read, newest first."""
 _MAX_TEXT_CHARS = 300
 _LOCK_TIMEOUT_S = 1.0
 """Limit of the time that a call waits to write its log entry."""
@@ -80,6 +82,16 @@ def newest(folder: Path, session: str, limit: int = 100) -> Log:
         StorageError: The log exists but cannot be read.
     """
     return _LOG.read(folder, limit=limit, session_id=session)
+
+
+def refusals(folder: Path) -> Sequence[Mapping[str, Any]]:
+    """Return the newest refusals of all sessions, oldest first; other records are not parsed.
+
+    Raises:
+        StorageError: The log exists but cannot be read.
+    """
+    mark = b'"decision": "refused"'
+    return _LOG.read(folder, limit=MAX_REFUSALS, containing=mark, decision="refused").records
 
 
 def _one_line(text: str) -> str:

@@ -70,12 +70,13 @@ class LogFile(NamedTuple):
             durable.append(log, lines, flushed=self.flushed)
         return log
 
-    def read(self, folder: Path, *, limit: int, **wanted: object) -> Log:
+    def read(self, folder: Path, *, limit: int, containing: bytes = b"", **wanted: object) -> Log:
         """Return the newest records; a missing log is empty.
 
         Args:
             folder: The folder of the logs.
             limit: Maximum number of records.
+            containing: A part of a line as it is written; other lines are skipped without parsing.
             wanted: Values of fields, such as `session_id`, that the records must have.
 
         Raises:
@@ -85,7 +86,7 @@ class LogFile(NamedTuple):
         bad_lines = 0
         for name in (self.file, self.older):
             if len(records) < limit:
-                parsed = _parse(_end_of(folder / name))
+                parsed = _parse(_end_of(folder / name), containing)
                 found = [row for row in parsed.records if wanted.items() <= row.items()]
                 records = [*found[-(limit - len(records)) :], *records]
                 bad_lines += parsed.bad_lines
@@ -139,11 +140,11 @@ def _end_of(log: Path) -> bytes:
     return data.partition(b"\n")[2] if start else data
 
 
-def _parse(data: bytes) -> Log:
+def _parse(data: bytes, containing: bytes) -> Log:
     records: list[dict[str, Any]] = []
     bad_lines = 0
     for line in data.split(b"\n"):
-        if not line.strip():
+        if containing not in line or not line.strip():
             continue
         try:
             record = json.loads(line)

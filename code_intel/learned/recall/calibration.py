@@ -33,7 +33,7 @@ FEATURES = (
     "margin", "gap", "opposite", "term", "width", "foreign", "covered", "known", "unknown",
     "unsaid", "action", "short", "complete", "partial", "japanese",
 )  # fmt: skip
-"""Names of the features that `evidence.measure` returns, in its order and explained there."""
+"""Names of the features that `evidence.measure` returns, in its order; see `evidence.MEASURES`."""
 
 SIGNS = (1, 1, -1, 0, 0, -1, 1, 0, -1, -1, -1, 1, 1, -1, 0)
 """The sign that each feature's weight may have; 0 allows both.

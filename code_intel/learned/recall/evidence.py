@@ -9,6 +9,7 @@ import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from code_intel.chunking.agreement import card as card_text
@@ -40,6 +41,35 @@ Longer texts are sentences, whose words are too general.
 MAX_FOREIGN_WORDS = 3
 MAX_IDEAS = 4
 """Limits beyond which further words and ideas add no evidence."""
+
+MEASURES: Mapping[str, str] = MappingProxyType(
+    {
+        "margin": "How much closer in meaning the question is to this agreement than to the closest"
+        " other one, or to generic phrases.",
+        "gap": "Difference in the share of Japanese script. Across scripts, meanings seem less"
+        " alike than they are.",
+        "opposite": "1 if the question says the opposite of the agreement, else 0.",
+        "term": "Share of the term's words in the question, rare words counting more. Shared words"
+        " make texts seem alike without adding meaning.",
+        "width": "Logarithm of the length of the question. Details make it seem less alike without"
+        " taking meaning away.",
+        "foreign": "Number of concepts of the question that the agreement lacks, at most 3.",
+        "covered": "Share of the question's ideas that the agreement has, rare ideas counting"
+        " more.",
+        "known": "Number of the question's ideas that the agreement has, at most 4.",
+        "unknown": "Number of the question's ideas that the agreement lacks, at most 4.",
+        "unsaid": "Share of the question's ideas that the agreement lacks.",
+        "action": "1 if both name actions, such as add and delete, but none in common, else 0.",
+        "short": "How surely the question is a short form or a loan word of the term, 0 to 1.",
+        "complete": "1 if the term and its other terms have every content word of the question,"
+        " else 0. Words of the symbol and the evidence count in other measures.",
+        "partial": "1 if the question repeats some content words of the term and not all, else 0.",
+        "japanese": "1 if the question has Japanese script, else 0. Near misses score higher in"
+        " Japanese.",
+        "bias": "The log-odds of every agreement before its measures count.",
+    }
+)
+"""What each feature of `measure` and the bias mean, in their order, for people."""
 
 _FIRST_WIDE = 0x2E80
 _BETWEEN = "\0"
@@ -130,25 +160,9 @@ def measure(
 ) -> "Array":  # fmt: skip
     """Return the evidence for each agreement, shape (agreements, features).
 
-    margin    cosine of question and card in the centred space without the language axis, less
-              that of the closest card of a different term and symbol or of generic phrases,
-              whichever is closer
-    gap       difference in the share of Japanese script: across scripts cosines are lower
-    opposite  1 when the question says the opposite of the agreement (see `contrast`), else 0
-    term      share of the term's weighty words in the question: shared words raise a cosine
-              without adding meaning
-    width     log of the question's width: details lower a cosine without taking meaning away
-    foreign   how many concepts of the question (see `glossary`) the agreement lacks, at most 3
-    covered   share of the question's ideas that the agreement has, by rarity (see `english`)
-    known     number of the question's ideas that the agreement has, at most 4
-    unknown   number of the question's ideas that it lacks, at most 4
-    unsaid    share of the question's ideas that it lacks
-    action    1 if both name actions but none in common (see `actions`), else 0
-    short     how surely the question is a short form or a loan word of it (see `short_forms`)
-    complete  1 if term and aliases have every content word of the question (see `glossary`), else
-              0; words of symbol and evidence are also those of other features
-    partial   1 if the question repeats some content words of the term and not all, else 0
-    japanese  1 if the question has Japanese script, else 0: near misses score higher in Japanese
+    The features are those of `MEASURES`, except the bias. For the words of a question see
+    `contrast` (opposites), `glossary` (concepts and content words), `english` (ideas), `actions`
+    and `short_forms`.
     """
     import numpy as np
 

@@ -26,7 +26,7 @@ MAX_EXPLAINED = 10
 
 
 class MeasureShare(NamedTuple):
-    """One measure of the evidence for an agreement; see `evidence.measure`.
+    """One measure of the evidence for an agreement; see `evidence.MEASURES`.
 
     Attributes:
         name: Its name in `FEATURES`, or `bias`.

@@ -29,6 +29,7 @@ from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judge_each
 
+NO_ANSWER = "The map has no sure answer, so a session would search the source."
 NO_LOCAL_HIT = "The map that answers does not return it."
 
 
@@ -38,7 +39,7 @@ class ExplainedAgreement(NamedTuple):
     Attributes:
         candidate: The candidate.
         score: The score that decides.
-        phase: The phase it would lead to; None for the forest.
+        phase: The phase it would lead to; None for a search of the source.
         failed: The guards that fail: name, reason and next step.
         sentence: Why it leads to this.
     """
@@ -60,7 +61,7 @@ class MapExplanation(NamedTuple):
 
     Attributes:
         candidates: The candidates, best first; the first one decides, unless searches hide it.
-        phase: The phase that the map leads to; None for the forest.
+        phase: The phase that the map leads to; None for a search of the source.
         sentence: What a session would do next, and why.
         notes: The conventions, decisions and warnings that the map returns.
         freshness: How complete the map's index is.
@@ -184,11 +185,9 @@ def _sentence(score: float, judged: JudgedAnswer) -> str:
     if phase is Phase.READY:
         return f"It leads to READY: its score reaches {READY_SCORE}, and every guard passes."
     if phase is None and score >= VERIFICATION_SCORE:
-        return (
-            f"It leads to the forest, although its score reaches {VERIFICATION_SCORE}: {reasons}."
-        )
+        return f"It is not used, although its score reaches {VERIFICATION_SCORE}: {reasons}."
     if phase is None:
-        return f"It leads to the forest: its score is below {VERIFICATION_SCORE}."
+        return f"Too weak to be used (below {VERIFICATION_SCORE})."
     if score >= READY_SCORE:
         return f"It leads to VERIFICATION, although its score reaches {READY_SCORE}: {reasons}."
     more = f" {reasons[:1].upper()}{reasons[1:]}." if reasons else ""
@@ -201,18 +200,20 @@ def _sentence(score: float, judged: JudgedAnswer) -> str:
 def _next_step(judged: list[JudgedAnswer], answer: SearchAnswer) -> str:
     """Return what a session that asks this would do next."""
     if not judged or judged[0].best is None or judged[0].best.agreement is None:
-        what = "only other texts of the map match" if answer.hits else "no agreement matches"
-        return f"A session would ask the forest, because {what}."
+        what = "Only other texts of the map match" if answer.hits else "No agreement matches"
+        return f"{NO_ANSWER} {what}."
     agreement = judged[0].best.agreement
     pair = f"{agreement.nl_term} → {agreement.symbol}"
     if judged[0].verdict.phase is Phase.READY:
-        return f"A session would be READY, by the agreement {pair}. The forest would not be asked."
+        return (
+            f"A session would be READY, by the agreement {pair}. The source would not be searched."
+        )
     if judged[0].verdict.phase is Phase.VERIFICATION:
         return (
             f"A session would go to VERIFICATION, and check the agreement {pair} against the code. "
-            "The forest would not be asked."
+            "The source would not be searched."
         )
-    return f"A session would ask the forest. The best agreement is {pair}."
+    return f"{NO_ANSWER} The best agreement is {pair}."
 
 
 def _key(judged: JudgedAnswer) -> Key:

@@ -18,6 +18,7 @@ from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.signals import RANKING, Signal
 from code_intel.foundation.redaction import masked
 from code_intel.learned.recall.candidates import document_of
+from code_intel.learned.recall.evidence import MEASURES
 from code_intel.records import PLACES_PER_FILE, Freshness, Hit, RowShare
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
@@ -26,11 +27,14 @@ from code_intel.tools.search.explained_map import ExplainedAgreement, MapExplana
 from code_intel.tools.search.why_not import FileVerdict, explain_file
 from code_intel.tools.wire.answers import excerpt
 from code_intel.ui.language import N_
+from code_intel.ui.pages.questions import check_length
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render
 
 TOP_K = 10
 """Number of files that the page shows."""
+OPEN_FILES = 3
+"""Number of files whose code is open; that of the others is folded."""
 SHOWN_LINES = 9
 """Lines of each place."""
 CORPORA: Mapping[str, str] = MappingProxyType(
@@ -40,7 +44,7 @@ CORPORA: Mapping[str, str] = MappingProxyType(
 COLOURS: Mapping[str, int] = MappingProxyType(
     {row.name: at for at, row in enumerate(row for row in RANKING if row.does == "adds")}
 )
-"""The number of the colour of each row that adds."""
+"""The number of the colour of each signal that adds."""
 _WORD = re.compile(r"[^\W_]\w*")
 
 
@@ -84,8 +88,8 @@ class Place(NamedTuple):
     lines: tuple[CodeLine, ...]
 
 
-class RankedRow(NamedTuple):
-    """What a row of the ranking gave; rows that reduce have no colour."""
+class RankedSignal(NamedTuple):
+    """What a signal of the ranking gave; signals that reduce have no colour."""
 
     name: str
     points: float
@@ -99,14 +103,14 @@ class FoundFile(NamedTuple):
     Attributes:
         file: Its path, relative to the project.
         score: Its score, relative to the best file.
-        rows: What each row of the ranking gave to it.
+        signals: What each signal of the ranking gave to it.
         why: The other tags of its rank, such as the commit that is like the question.
         places: Its best places.
     """
 
     file: str
     score: float
-    rows: tuple[RankedRow, ...]
+    signals: tuple[RankedSignal, ...]
     why: tuple[str, ...]
     places: tuple[Place, ...]
 
@@ -119,11 +123,10 @@ class Candidate(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What a row gave to the named file, and to the last file that is shown."""
+    """What a signal gave to the named file and to the others; None if it gave nothing."""
 
     name: str
-    mine: float | None
-    other: float | None
+    points: tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
@@ -133,13 +136,13 @@ class FoundSource:
     Attributes:
         files: The files, best first.
         index: How complete the index is.
-        rows: The rows of the ranking that gave or took points, in their order.
+        signals: The signals that gave or took points, in their order.
         whole: The points that the longest bar shows.
     """
 
     files: tuple[FoundFile, ...]
     index: Freshness
-    rows: tuple[Signal, ...]
+    signals: tuple[Signal, ...]
     whole: float
 
 
@@ -147,23 +150,28 @@ async def show(request: Request) -> Response:
     """Show the form and, for a question, what is found."""
     given = request.query_params
     wanted = Wanted(**{name: given.get(name, "").strip() for name in vars(Wanted())})
-    data = {"wanted": wanted, "corpora": CORPORA, "colours": COLOURS}
+    data = {"wanted": wanted, "corpora": CORPORA, "colours": COLOURS, "open_files": OPEN_FILES}
     if not wanted.q:
         return render(request, "ask/ask.html", data)
+    check_length(wanted.q)
     project = project_of(request)
     mapped = await explain_map(project.context, wanted.q) if wanted.corpus != "forest" else None
     source = None
     if wanted.corpus != "map":
         source = await run_in_thread(find_source, project, wanted.q)
-    verdict = await run_in_thread(_verdict, project, wanted, mapped) if wanted.why_not else None
+    verdict = None
+    if source is not None and wanted.why_not:
+        verdict = await run_in_thread(_verdict, project, wanted, mapped)
     candidates = _candidates(project.context, mapped) if mapped else []
+    shown = [each for each in candidates if each.found.is_shown]
     return render(
         request,
         "ask/ask.html",
         data
         | {
             "mapped": mapped,
-            "candidates": [each for each in candidates if each.found.is_shown],
+            "candidates": shown,
+            "measures": measures_of(shown),
             "others": [each for each in candidates if not each.found.is_shown],
             "source": source,
             "verdict": verdict,
@@ -182,12 +190,12 @@ def find_source(project: OpenProject, query: str) -> FoundSource:
         _found_file(project.context, [*places], terms)
         for _, places in groupby(hits, key=lambda hit: hit.document)
     )
-    names = {row.name for file in files for row in file.rows}
-    given = (sum(max(row.points, 0.0) for row in file.rows) for file in files)
+    names = {signal.name for file in files for signal in file.signals}
+    given = (sum(max(signal.points, 0.0) for signal in file.signals) for file in files)
     return FoundSource(
         files,
         answer.index,
-        tuple(row for row in RANKING if row.name in names),
+        tuple(signal for signal in RANKING if signal.name in names),
         max(given, default=1.0),
     )
 
@@ -198,16 +206,17 @@ def _found_file(context: GatewayContext, places: Sequence[Hit], terms: frozenset
     return FoundFile(
         project_path_of(context, best.document),
         best.score or 0.0,
-        ranked_rows(best.ranking),
+        ranked_signals(best.ranking),
         tuple(tag for tag in best.why if tag.lstrip("-") not in names),
         tuple(_place(hit, terms) for hit in places),
     )
 
 
-def ranked_rows(shares: Iterable[RowShare]) -> tuple[RankedRow, ...]:
-    """Return what the rows of the ranking gave, with their colours."""
+def ranked_signals(shares: Iterable[RowShare]) -> tuple[RankedSignal, ...]:
+    """Return what the signals of the ranking gave, with their colours."""
     return tuple(
-        RankedRow(share.row, share.points, share.factor, COLOURS.get(share.row)) for share in shares
+        RankedSignal(share.row, share.points, share.factor, COLOURS.get(share.row))
+        for share in shares
     )
 
 
@@ -240,15 +249,21 @@ def _verdict(project: OpenProject, wanted: Wanted, mapped: MapExplanation | None
 
 
 def compared(verdict: FileVerdict) -> list[Compared]:
-    """Return the points of a file beside those of the last file that is shown."""
-    if verdict.found is None:
+    """Return the points of a file beside those of the files that it is compared with."""
+    if verdict.found is None or not verdict.found.others:
         return []
-    mine, other = (
+    columns = [
         {share.row: share.points for share in each.ranking}
-        for each in (verdict.found.file, verdict.found.last)
-    )
-    names = [row.name for row in RANKING if row.name in {*mine, *other}]
-    return [Compared(name, mine.get(name), other.get(name)) for name in names] if mine else []
+        for each in (verdict.found.file, *verdict.found.others)
+    ]
+    names = [signal.name for signal in RANKING if any(signal.name in each for each in columns)]
+    return [Compared(name, tuple(each.get(name) for each in columns)) for name in names]
+
+
+def measures_of(candidates: Iterable[Candidate]) -> dict[str, str]:
+    """Return what the measures of candidates mean, by name."""
+    used = {share.name for each in candidates for share in each.found.candidate.measures}
+    return {name: sentence for name, sentence in MEASURES.items() if name in used}
 
 
 def _candidates(context: GatewayContext, mapped: MapExplanation) -> list[Candidate]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from code_intel.learned.recall.actions import actions
 from code_intel.learned.recall.calibration import FEATURES
 from code_intel.learned.recall.english import covered, ideas, missing, stems
-from code_intel.learned.recall.evidence import measure, wording
+from code_intel.learned.recall.evidence import MEASURES, measure, wording
 from code_intel.learned.recall.short_forms import LOANWORD_WEIGHT, shortened
 from code_intel.records import Agreement
 
@@ -100,6 +100,12 @@ def features(query: str, term: str, evidence: str) -> dict[str, float]:
 
 def test_every_feature_is_measured() -> None:
     assert features("login", "a", "c").keys() == set(FEATURES)
+
+
+def test_every_measure_has_a_sentence() -> None:
+    assert tuple(MEASURES) == (*FEATURES, "bias")
+    assert all(sentence[0].isupper() or sentence[0] == "1" for sentence in MEASURES.values())
+    assert all(sentence.endswith(".") for sentence in MEASURES.values())
 
 
 @pytest.mark.parametrize(

@@ -109,10 +109,17 @@ async def test_an_agreement_without_its_symbol_is_hidden(context: GatewayContext
     assert found.phase is None
 
 
-async def test_a_question_without_an_agreement_asks_the_forest(context: GatewayContext) -> None:
+async def test_a_question_without_an_agreement_leads_to_the_source(context: GatewayContext) -> None:
     found = await explain_map(context, "csv export")
     assert found.phase is None
-    assert found.sentence.startswith("A session would ask the forest")
+    assert found.sentence.startswith(
+        "The map has no sure answer, so a session would search the source."
+    )
+
+
+async def test_a_weak_candidate_says_so(context: GatewayContext) -> None:
+    found = await explain_map(context, "ログアウト")
+    assert found.candidates[0].sentence == "Too weak to be used (below 0.7)."
 
 
 async def test_the_neighbours_of_an_agreement_are_those_of_other_terms(

@@ -11,13 +11,21 @@ from starlette.routing import Route
 from code_intel.errors import RegistryError
 from code_intel.operations.commands import search_commands
 from code_intel.registry import place
+from code_intel.registry.execution import unprompted
 from code_intel.registry.loading import NOT_FOUND, Registries
-from code_intel.registry.records import DEFAULT_AGENT, DEFAULT_RESULTS, Command, Registry
+from code_intel.registry.records import (
+    DEFAULT_AGENT,
+    DEFAULT_RESULTS,
+    Command,
+    CommandKey,
+    Registry,
+)
 from code_intel.tools.commands.command_search import MAX_COMMANDS
 from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import run_in_thread
 from code_intel.ui.pages.code import number_of
 from code_intel.ui.pages.paging import ListPage, page_of
+from code_intel.ui.pages.questions import check_length
 from code_intel.ui.project import project_of
 from code_intel.ui.rendering import render, url
 
@@ -58,11 +66,18 @@ class CommandList:
         agents: All registries.
         chosen: The one that is listed; None if there is none.
         listed: Its commands.
+        unprompted: Those of its commands that have no prompt.
     """
 
     agents: Sequence[AgentRow]
     chosen: AgentRow | None
     listed: ListPage[Command]
+    unprompted: frozenset[CommandKey]
+
+    def has_no_prompt(self, *names: str) -> bool:
+        """Return whether a command of the chosen registry has no prompt."""
+        agent = self.chosen.agent if self.chosen else ""
+        return CommandKey(agent, *names) in self.unprompted
 
     @property
     def is_empty(self) -> bool:
@@ -78,6 +93,7 @@ async def show(request: Request) -> Response:
     """Show the list, or what a search has found."""
     context = project_of(request).context.commands
     agent, query = (request.query_params.get(name, "").strip() for name in ("agent", "q"))
+    check_length(query)
     page = number_of(request, "page") or 1
     found = await run_in_thread(read_commands, context, agent, page)
     answer: Mapping[str, Any] | None = None
@@ -105,7 +121,13 @@ def read_commands(context: CommandContext, agent: str, page: int) -> CommandList
     usable = next((row for row in rows if row.registry), rows[0] if rows else None)
     chosen = next((row for row in rows if row.agent == agent), usable)
     commands = chosen.registry.commands if chosen and chosen.registry else ()
-    return CommandList(rows, chosen, page_of(commands, page, PAGE_SIZE))
+    path = chosen.registry.path if chosen and chosen.registry else context.settings.root
+    return CommandList(
+        rows,
+        chosen,
+        page_of(commands, page, PAGE_SIZE),
+        unprompted(context.settings, path, commands),
+    )
 
 
 def _row(context: CommandContext, agent: str) -> AgentRow:

@@ -85,6 +85,27 @@ class CommandPage:
         return shlex.join(self.result.argv) if self.result else ""
 
     @property
+    def missing(self) -> list[Field]:
+        """The fields whose placeholders are left in the prompt."""
+        return [field for field in self.fields if field.is_missing]
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes about the prompt, without those about missing fields."""
+        missing = self.result.missing if self.result else ()
+        ends = tuple(
+            end for name in missing for end in (f"pass {name}.", f"pass the option {name}.")
+        )
+        return (
+            [each for each in self.result.notes if not each.endswith(ends)] if self.result else []
+        )
+
+    @property
+    def takes_file(self) -> bool:
+        """Whether the form has a field for an input file."""
+        return any(field.name == "file" for field in (*self.fields, *self.hidden))
+
+    @property
     def given(self) -> dict[str, str]:
         """The names of the command and the options that have a value, for the form that runs it."""
         fields = {each.name: each.value for each in (*self.fields, *self.hidden) if each.value}

@@ -13,6 +13,9 @@ from code_intel.ui.pages.sessions.steps import Data, Hit, Item, TimelineStep, se
 WRITING = frozenset({WRITE_TOOL, SHELL_WRITE})
 """Names under which a session notes what a client was about to write."""
 
+REASONS: Mapping[str, str] = MappingProxyType({"valid": "the agreement was not valid then"})
+"""Reasons of guards that refer to what only the answer of the tool has."""
+
 
 def steps_of(run: Sequence[Moment]) -> Sequence[TimelineStep]:
     """Return the steps of an event, or of consecutive calls of one tool."""
@@ -97,7 +100,7 @@ def _map_answer(data: Data) -> Iterator[TimelineStep]:
         "symbol": data["symbol"],
         "score": score if isinstance(score, int | float) else None,
     }
-    reasons = tuple(each["reason"] for each in explain(data["failed"]))
+    reasons = tuple(REASONS.get(each["guard"], each["reason"]) for each in explain(data["failed"]))
     yield TimelineStep("map", data["query"], reasons=reasons, values=values)
 
 
@@ -176,12 +179,15 @@ def _learning(data: Data) -> Iterator[TimelineStep]:
 
 def _outcome(data: Data) -> Iterator[TimelineStep]:
     analysis = data["analysis"]
-    texts = (analysis.get(name) for name in ("root_cause", "user_feedback_summary"))
-    yield TimelineStep(
-        "ended",
-        "\n".join(str(text) for text in texts if text),
-        values={"outcome": data["outcome"], "failure": str(analysis.get("failure_point") or "")},
-    )
+    said = {
+        name: str(analysis.get(field) or "")
+        for name, field in (
+            ("failure", "failure_point"),
+            ("cause", "root_cause"),
+            ("feedback", "user_feedback_summary"),
+        )
+    }
+    yield TimelineStep("ended", values={"outcome": data["outcome"], **said})
     if files := data.get("unpermitted"):
         yield TimelineStep("audited", items=tuple(Item(files=(file,)) for file in files))
 

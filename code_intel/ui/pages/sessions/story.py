@@ -1,8 +1,10 @@
 """Show the story of a session as a time line."""
 
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -33,6 +35,20 @@ from code_intel.ui.rendering import render, url
 Pair = tuple[str, str]
 
 
+class Drafted(NamedTuple):
+    """An agreement of a draft.
+
+    Attributes:
+        pair: Its term and symbol.
+        command: The command that confirms it.
+        address: The page that does so.
+    """
+
+    pair: Pair
+    command: str
+    address: str
+
+
 @dataclass(frozen=True)
 class SessionPage:
     """A session and a part of its time line.
@@ -46,6 +62,7 @@ class SessionPage:
         quotes: Where its quotes stand now, by file and quote.
         entries: The files of the agreements that it names, by term and symbol.
         draft: The draft of its outcome, if there is one.
+        drafted: The agreements of the draft.
         duration: How long the session took.
         permission: What it may write now.
     """
@@ -58,6 +75,7 @@ class SessionPage:
     quotes: Mapping[Pair, Standing]
     entries: Mapping[Pair, str]
     draft: OutcomeDraft | None
+    drafted: Sequence[Drafted]
     duration: str
     permission: str
 
@@ -91,6 +109,7 @@ def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
     state = state_of(found.session, found.broken, hours)
     draft, files = read_draft(context.settings, name), CurrentFiles(context)
     items = [item for step in steps.rows for item in step.items]
+    entries = _entries(context, _pairs(steps.rows, draft))
     return SessionPage(
         name,
         state,
@@ -102,8 +121,9 @@ def read_page(context: GatewayContext, name: str, page: int) -> SessionPage:
             for item in items
             if item.quote and item.files
         },
-        _entries(context, _pairs(steps.rows, draft)),
+        entries,
         draft,
+        [_drafted(pair, entries) for pair in _pairs_of_draft(draft)],
         _duration(found),
         write_permission(found.session, state),
     )
@@ -116,9 +136,22 @@ def _duration(found: Timeline) -> str:
     return duration((used - began).total_seconds())
 
 
+def _drafted(pair: Pair, entries: Mapping[Pair, str]) -> Drafted:
+    term, symbol = make_key(*pair)
+    address = url("/map/draft", term=term, symbol=symbol)
+    if pair in entries:
+        address = url("/map/change", change="confirm", file=entries[pair])
+    return Drafted(pair, f"code-intel map confirm {shlex.join(pair)}", address)
+
+
+def _pairs_of_draft(draft: OutcomeDraft | None) -> list[Pair]:
+    """Return the term and symbol of each agreement of a draft."""
+    return [(each.nl_term, each.symbol) for each in draft.agreements] if draft else []
+
+
 def _pairs(steps: Iterable[TimelineStep], draft: OutcomeDraft | None) -> set[Pair]:
     """Return the term and symbol of each agreement that steps or a draft name."""
-    found = {(each.nl_term, each.symbol) for each in (draft.agreements if draft else ())}
+    found = set(_pairs_of_draft(draft))
     for step in steps:
         if pair := step.values.get("pair"):
             found.add(pair)

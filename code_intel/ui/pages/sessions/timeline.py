@@ -3,6 +3,7 @@
 Each record gives one step or several; consecutive calls of one tool are one step.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,6 +22,9 @@ from code_intel.ui.pages.sessions.steps import Item, TimelineStep
 STEPS_PER_PAGE = 100
 MAX_KEPT = 8
 """Time lines that a process keeps: one of thousands of calls takes seconds to read."""
+
+_WRITE = re.compile(r"write (?P<file>.+) in (?P<phase>\w+): (?P<error>\w+)")
+"""A refused write in the log of decisions; see `decision_log.denied_writes`."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ class Timeline:
 
 def read_timeline(context: GatewayContext, name: str) -> Timeline:
     """Return the time line of a session; this blocks, and never raises for damage."""
-    decisions = map(_decision, session_decisions(context.settings, name))
+    found = session_decisions(context.settings, name)
+    decisions = [step for each in found for step in _decision(each)]
     return with_decisions(_journal(context.sessions, name), decisions)
 
 
@@ -99,6 +104,13 @@ def _phase_change(moment: Moment) -> Iterator[TimelineStep]:
     yield TimelineStep("phase", values=values)
 
 
-def _decision(found: SessionDecisions) -> TimelineStep:
-    items = tuple(Item(what, text=why) for what, why in found.texts)
-    return TimelineStep(found.kind, items=items, at=found.at)
+def _decision(found: SessionDecisions) -> Iterator[TimelineStep]:
+    """Yield the refused writes, then a step with all other decisions."""
+    items = []
+    for what, why in found.texts:
+        if found.kind == "refused" and (write := _WRITE.fullmatch(what)):
+            yield TimelineStep("write refused", why, values=write.groupdict(), at=found.at)
+        else:
+            items.append(Item(what, text=why))
+    if items:
+        yield TimelineStep(found.kind, items=tuple(items), at=found.at)
