@@ -6,7 +6,7 @@ contents are read instead of those on disk, so that each step of a change sees t
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -156,6 +156,11 @@ def content_of(path: Path) -> bytes | None:
 def raw_digest(data: bytes | None) -> str:
     """Return the hex SHA-256 of a content; empty if there is no file."""
     return "" if data is None else hashlib.sha256(data).hexdigest()
+
+
+def digests_of(paths: Iterable[Path]) -> dict[Path, str]:
+    """Return the digest of each file; empty for a file that does not exist."""
+    return {path: raw_digest(content_of(path)) for path in paths}
 
 
 def require_digests(expected: Mapping[Path, str]) -> None:

@@ -50,11 +50,6 @@ def compare(before: str, after: str) -> list[DiffLine]:
     return list(_lines(list(patch)[2:]))
 
 
-def lines_of_patch(patch: str) -> list[DiffLine]:
-    """Return the lines of a patch of one file in unified format; secrets are masked."""
-    return list(_lines(masked(patch).split("\n")))
-
-
 def _lines(patch: Sequence[str]) -> Iterator[DiffLine]:
     old = new = 0
     for line in patch:

@@ -24,6 +24,7 @@ from code_intel.learned.status.review import (
 from code_intel.records import Agreement, Note
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.ui.language import N_
+from code_intel.ui.references import named
 
 Handler = Callable[[Request], Awaitable[Response]]
 KINDS = (N_("agreement"), N_("convention"), N_("decision"), N_("warning"))
@@ -102,12 +103,12 @@ class MapEntries:
     waiting: Mapping[Reason, int] = field(default_factory=dict)
 
     def named(self, file: str) -> MapEntry:
-        """Return the entry with a file name, as `MapEntry.file`.
+        """Return the entry with a file name, as `MapEntry.file`, or with the `reference` of one.
 
         Raises:
             NotFoundError: There is none.
         """
-        found = self.by_file.get(file)
+        found = self.by_file.get(file) or self.by_file.get(named(file, self.by_file))
         if found is None:
             raise NotFoundError(
                 "The map has no file of this name.",

@@ -74,14 +74,18 @@ class OpenProject:
         """Return the entries of the map with their status; this blocks."""
         return self._entries.entries(self.context)
 
-    def map_entry(self, file: str) -> MapEntry:
+    def map_entry(self, file: str, *, indexes: bool = True) -> MapEntry:
         """Return an entry of the map, judged by its files as they are now; this blocks.
+
+        Args:
+            file: The name of its file, or a `reference`.
+            indexes: Whether to index its source files first if they have changed.
 
         Raises:
             NotFoundError: The map has no file of this name.
         """
         entry = self.map_entries().named(file)
-        if not self.readonly and entry.agreement:
+        if indexes and not self.readonly and entry.agreement:
             refresh_changed(self.writing(), entry.files)
         return self._entries.entry(self.context, file)
 

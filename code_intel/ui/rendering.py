@@ -5,6 +5,7 @@ markup (docs/decisions/0091).
 """
 
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 from code_intel.ui.language import LANGUAGES, N_, language_of, translate
 from code_intel.ui.project import project_of
+from code_intel.ui.references import reference
 
 NAVIGATION = (
     ("/", N_("Overview")),
@@ -55,6 +57,7 @@ class Frame:
         root: The folder of the project.
         readonly: Whether forms that write are left out.
         csrf: The token of forms; markup, so that it is not masked.
+        form: The name of the forms of this page, by which a repeated one is recognized.
         navigation: Paths and names of the pages.
         version: The version of code-intel.
     """
@@ -66,6 +69,7 @@ class Frame:
     root: str
     readonly: bool
     csrf: Markup
+    form: Markup
     navigation: tuple[tuple[str, str], ...] = NAVIGATION
     version: str = __version__
 
@@ -91,6 +95,7 @@ def render(
         root=str(project.settings.root),
         readonly=project.readonly,
         csrf=Markup(request.app.state.access.csrf),  # noqa: S704 - hexadecimal digits
+        form=Markup(secrets.token_hex(8)),  # noqa: S704 - hexadecimal digits
     )
     page = environment(language).get_template(template)
     html = page.render(**(data or {}), frame=frame)
@@ -140,10 +145,20 @@ def environment(language: str) -> Environment:
     }
     found.filters |= {
         "breakable": breakable,
+        "raw_field": raw_field,
+        "reference": reference,
         "thousands": "{:,}".format,
         "with_code": with_code,
     }
     return found
+
+
+def raw_field(value: str) -> Markup:
+    """Return the value of a hidden field, which is only escaped.
+
+    A form must send back what it was given. Never use this for a text that a page shows.
+    """
+    return escape(value)
 
 
 def safe_text(value: Any) -> Any:

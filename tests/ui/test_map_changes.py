@@ -71,7 +71,9 @@ def test_a_change_can_be_undone_once(shop: Path) -> None:
         assert file.read_bytes() == before
         assert confirmed_keys(load_settings(shop)) == set()
         assert not forms_of(undone, UNDO)
-        assert "cannot be undone any more" in text_of(submit(page, after, UNDO, 409))
+        assert "Undone." in text_of(submit(page, after, UNDO))  # the same form again
+        another = submit(page, after, UNDO, 409, form="another")
+        assert "cannot be undone any more" in text_of(another)
 
 
 def test_an_undo_that_no_longer_fits_changes_nothing(shop: Path) -> None:
@@ -106,6 +108,104 @@ def test_nothing_is_confirmed_if_the_code_has_changed_since_it_was_shown(shop: P
         again = submit(page, shown, CHANGE, 409)
         assert any(line.startswith("symbol_digest") for line in diff_lines(again, "added"))
         assert confirmed_keys(load_settings(shop)) == set()
+
+
+@pytest.mark.parametrize("change", ["confirm", "reject"])
+def test_nothing_is_decided_about_a_text_that_was_not_shown(shop: Path, change: str) -> None:
+    file = agree(shop, *LOGIN)
+    confirmed = file.read_text("utf-8").replace("does it", "does that")
+    file.write_text(confirmed, "utf-8")  # edited by hand: `confirmed: true`, but no longer here
+    settings = load_settings(shop)
+    with opened_page(shop) as page:
+        shown = planned(page, change, file)
+        assert "No file changes." in text_of(shown)
+        assert "does that" in text_of(shown)
+        rewrite(file, lambda text: text.replace("does that", "deletes everything"))
+        again = submit(page, shown, CHANGE, 409)
+        assert "Nothing was written." in text_of(again)
+        assert "deletes everything" in text_of(again)
+        assert confirmed_keys(settings) == set()
+        with open_state(settings.state) as state:
+            assert not [each for each in state.experiences() if each.kind == "rejected"]
+        submit(page, again, CHANGE)
+        assert confirmed_keys(settings) == ({LOGIN} if change == "confirm" else set())
+
+
+def test_a_form_that_is_sent_twice_makes_its_change_once(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    with opened_page(shop) as page:
+        shown = planned(page, "reject", file)
+        assert "Rejected." in text_of(submit(page, shown, CHANGE))
+        again = submit(page, shown, CHANGE)
+        assert "Rejected." in text_of(again)
+        with open_state(load_settings(shop).state) as state:
+            before = state.experiences()
+        assert "Undone." in text_of(submit(page, again, UNDO))
+        assert "Undone." in text_of(submit(page, shown, CHANGE))
+        with open_state(load_settings(shop).state) as state:
+            assert len(state.experiences()) == len(before) - 1
+
+
+def test_an_undo_of_what_has_changed_since_says_so(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    with opened_page(shop) as page:
+        first = submit(page, planned(page, "reject", file), CHANGE)
+        second = planned(page, "reject", file)
+        submit(page, second, CHANGE)
+        answer = submit(page, first, UNDO, 409)
+        assert "Nothing was undone." in text_of(answer)
+        assert '<span class="state rejected">' in page.get(entry_page(file, shop))
+
+
+def test_showing_a_change_does_not_write_the_index(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    service = shop / "src" / "auth" / "service.py"
+    with opened_page(shop) as page:
+        page.get("/map")
+        rewrite(service, lambda text: text.replace("def login", "def sign_in"))
+        before = page.project.context.forest.store.version_token()
+        for change, fields in (("rename", {"to": "AuthService"}), ("confirm", {})):
+            shown = text_of(planned(page, change, file, **fields))
+            assert "The source has changed since it was indexed." in shown
+        name = file.relative_to(shop).as_posix()
+        unknown = page.text(url(CHANGE, change="rename", file=name, to="sign_in"), 400)
+        assert "The source has changed since it was indexed" in unknown
+        assert page.project.context.forest.store.version_token() == before
+        submit(page, planned(page, "confirm", file), CHANGE, 400)
+        assert page.project.context.forest.store.version_token() != before
+
+
+@pytest.mark.parametrize("name", ["a\u202eb.md", "a\u200bb.md", "a\x1bb.md"])
+def test_a_file_with_a_name_that_pages_cannot_show_can_be_changed(shop: Path, name: str) -> None:
+    file = agree(shop, *LOGIN, confirmed=False)
+    file = file.rename(file.with_name(name))
+    with opened_page(shop) as page:
+        (address,) = re.findall(r'href="(/map/entry[^"]*)"', page.get("/map"))
+        entry = page.get(html.unescape(address))
+        (confirm,) = re.findall(r'href="(/map/change\?change=confirm[^"]*)"', entry)
+        submit(page, page.get(html.unescape(confirm)), CHANGE)
+        assert confirmed_keys(load_settings(shop)) == {LOGIN}
+        (edit,) = re.findall(r'href="(/map/edit[^"]*)"', entry)
+        form = page.get(html.unescape(edit))
+        text = forms_of(form, "/map/edit")[0]["text"].replace("does it", "does more")
+        submit(page, submit(page, form, "/map/edit", text=text), "/map/edit")
+        assert "does more" in file.read_text("utf-8")
+        (delete,) = re.findall(r'href="(/map/change\?change=delete[^"]*)"', entry)
+        submit(page, page.get(html.unescape(delete)), CHANGE)
+        (trashed,) = re.findall(r'href="(/map/trash/file[^"]*)"', page.get("/map/trash"))
+        shown = page.get(html.unescape(trashed))
+        (restoring,) = re.findall(r'href="(/map/restore[^"]*)"', shown)
+        submit(page, page.get(html.unescape(restoring)), "/map/restore")
+        assert file.exists()
+
+
+def test_a_field_that_looks_like_a_secret_is_sent_back_as_it_was(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    term = "password = Tr0ub4dor&3xyz"
+    with opened_page(shop) as page:
+        shown = planned(page, "rename", file, term=term)
+        assert forms_of(shown, CHANGE)[0]["term"] == term
+        assert "Tr0ub4dor" not in text_of(shown)
 
 
 def test_two_windows_lose_nothing(shop: Path) -> None:

@@ -131,6 +131,69 @@ def test_a_hidden_character_is_shown_and_written_as_it_was_shown(shop: Path) -> 
         assert "does\\u200b it" in file.read_text("utf-8")
 
 
+PLANTED = 'password = "Tr0ub4dor&3xyz"'
+HIDDEN = "👩\u200d💻 می\u200cخواهم soft\u00adhyphen \u200b\x0c"
+
+
+def kept(root: Path, head: str = "") -> tuple[Path, bytes]:
+    """Write an agreement with secrets and hidden characters; return its file and bytes."""
+    file = agree(root, *LOGIN)
+    text = file.read_text("utf-8")
+    data = f"{head}{text}\n## Notes\n\n{PLANTED}\n\nplain\n{HIDDEN}\n".encode()
+    file.write_bytes(data)
+    return file, data
+
+
+def test_a_text_that_was_not_changed_cannot_be_saved(shop: Path) -> None:
+    file, data = kept(shop)
+    with opened_page(shop) as page:
+        shown = submit(page, page.get(editor(file, shop)), EDIT)
+        assert "Nothing would change." in text_of(shown)
+        assert not forms_of(shown, EDIT)
+        assert file.read_bytes() == data
+
+
+@pytest.mark.parametrize("head", ["", "\ufeff"])
+def test_lines_that_stay_keep_their_secrets_and_hidden_characters(shop: Path, head: str) -> None:
+    file, data = kept(shop, head)
+    with opened_page(shop) as page:
+        form = page.get(editor(file, shop))
+        assert "Tr0ub4dor" not in form
+        text = forms_of(form, EDIT)[0]["text"]
+        assert "\u200d" not in text
+        text = text.replace("plain", "plainer").replace("\n", "\r\n")
+        shown = submit(page, form, EDIT, text=text)
+        assert "Tr0ub4dor" not in shown
+        submit(page, shown, EDIT)
+        assert file.read_bytes() == data.replace(b"plain", b"plainer")
+
+
+@pytest.mark.parametrize(("old", "new"), [("password", "passwort"), ("soft", "hard")])
+def test_a_changed_line_that_hides_something_is_refused(shop: Path, old: str, new: str) -> None:
+    file, data = kept(shop)
+    with opened_page(shop) as page:
+        form = page.get(editor(file, shop))
+        text = forms_of(form, EDIT)[0]["text"]
+        (number,) = (at for at, line in enumerate(text.split("\n"), 1) if old in line)
+        again = submit(page, form, EDIT, 400, text=text.replace(old, new))
+        assert f"Line {number} contains a masked secret" in text_of(again)
+        assert "with an editor" in text_of(again)
+        assert file.read_bytes() == data
+
+
+def test_a_side_of_a_conflict_is_kept_byte_by_byte(shop: Path) -> None:
+    notes = f"Kept.\n\n{PLANTED}\n{HIDDEN}\n"
+    file = conflict(shop, SAME.replace("- two", f"- two {HIDDEN}").replace("Kept.\n", notes))
+    with opened_page(shop) as page:
+        form = page.get(editor(file, shop))
+        fields = forms_of(form, EDIT)[1]
+        assert fields["side"] == "theirs"
+        assert "text" not in fields
+        submit(page, submit(page, form, EDIT, at=1), EDIT)
+        assert f"- two {HIDDEN}\n" in file.read_text("utf-8")
+        assert file.read_text("utf-8").endswith(notes)
+
+
 def test_a_conflict_shows_both_sides_with_the_differing_lines_marked(shop: Path) -> None:
     file = conflict(shop, SAME)
     with opened_page(shop) as page:

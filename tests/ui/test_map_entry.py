@@ -135,6 +135,23 @@ def test_the_history_has_the_commits_with_their_changes(shop: Path) -> None:
         assert "<script>alert" not in found
 
 
+def test_the_history_masks_the_middle_of_a_private_key(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    body = [f"{at:02}{'Ab9/' * 15}" for at in range(30)]
+    key = "\n".join(("-----BEGIN PRIVATE KEY-----", *body, "-----END PRIVATE KEY-----"))
+    rewrite(file, lambda text: f"{text}\n## Notes\n\n{key}\n")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "Add it")
+    rewrite(file, lambda text: text.replace(body[15], f"15{'Cd7+' * 15}"))
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "Change its middle")
+    with opened_page(shop) as page:
+        found = page.text(entry_page(file, shop).replace("entry", "history"))
+        assert "Change its middle" in found
+        assert "Ab9/" not in found
+        assert "Cd7+" not in found
+
+
 def test_a_file_without_commits_or_without_git_has_no_history(shop: Path) -> None:
     file = agree(shop, *LOGIN)
     with opened_page(shop) as page:

@@ -1,6 +1,8 @@
 """Review proposals on the page: yes, no, edit and skip, each by a plain form or link."""
 
+import html
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,50 @@ def test_no_refuses_it_for_good_until_undone(shop: Path) -> None:
         submit(page, after, UNDO)
         assert read_review(settings).refused == frozenset()
         assert [item.number for item in read_review(settings).items] == [1, 4]
+
+
+@pytest.mark.parametrize("path", [PROPOSALS, REFUSE])
+def test_a_number_that_now_means_another_proposal_is_not_decided(shop: Path, path: str) -> None:
+    propose(shop)
+    settings = load_settings(shop)
+    with opened_page(shop) as page:
+        shown = page.get(PROPOSALS)
+        (_, fee) = read_review(settings).items
+        write_review(settings, [replace(fee, number=1)])
+        again = submit(page, shown, path, 409)
+        assert "Nothing was written." in text_of(again)
+        assert "fee → shipping_fee" in text_of(again)
+        assert read_review(settings).refused == set()
+        assert agreements_of(settings) == {}
+        submit(page, again, path)
+        assert read_review(settings).items == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "notice"), [(PROPOSALS, "Added and confirmed."), (REFUSE, "Refused.")]
+)
+def test_a_key_that_is_pressed_twice_decides_once(shop: Path, path: str, notice: str) -> None:
+    propose(shop)
+    settings = load_settings(shop)
+    with opened_page(shop) as page:
+        shown = page.get(PROPOSALS)
+        for _ in range(2):
+            assert notice in text_of(submit(page, shown, path))
+        assert [item.number for item in read_review(settings).items] == [4]
+
+
+def test_no_key_decides_while_a_proposal_is_edited(shop: Path) -> None:
+    propose(shop)
+    with opened_page(shop) as page:
+        found = page.get(PROPOSALS)
+        (edit,) = re.findall(r'href="([^"]*edit=1[^"]*)"', found)
+        assert "#" not in edit
+        asked = page.get(html.unescape(edit))
+        assert "data-key" not in asked
+        assert not forms_of(asked, PROPOSALS)
+        assert not forms_of(asked, REFUSE)
+        assert re.search(r'<input name="term"[^>]* data-focus>', asked)
+        assert "autofocus" not in asked
 
 
 def test_skip_leads_to_the_next_one(shop: Path) -> None:

@@ -1,19 +1,23 @@
 """Replace the whole text of an agreement or a note, as a person wants it."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from code_intel.chunking.decode import decode
 from code_intel.config import Settings
 from code_intel.errors import ConflictError, NotFoundError, UsageError
-from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import visible
 from code_intel.learned.files import agreements
 from code_intel.learned.files.agreements import AgreementEntry, Key
 from code_intel.learned.files.changes import MapChange, changing
+from code_intel.learned.files.conflict import sides_of
+from code_intel.learned.files.shown_text import shown_text, written_bytes
 from code_intel.learned.recording import content_of, raw_digest
 from code_intel.learned.status.snapshot import SnapshotCache
+
+SideName = Literal["ours", "theirs"]
 
 
 class EditedFile(NamedTuple):
@@ -21,13 +25,15 @@ class EditedFile(NamedTuple):
 
     Attributes:
         path: The file.
-        text: Its text, in which secrets are not masked.
+        text: Its text, with secrets masked.
+        shown: Its text as an editor shows it: with LF, and hidden characters as escapes, too.
         digest: The hex SHA-256 of its bytes, which `edit` compares.
         entry: What the file says, or why it cannot be read.
     """
 
     path: Path
     text: str
+    shown: str
     digest: str
     entry: AgreementEntry
 
@@ -50,7 +56,7 @@ def load_file(settings: Settings, name: str, cache: SnapshotCache | None = None)
     text = decode(data)
     if text is None:
         text = data.decode("utf-8", "replace")
-    return EditedFile(path, text, raw_digest(data), agreements.parsed(path, data))
+    return EditedFile(path, text, shown_text(data), raw_digest(data), agreements.parsed(path, data))
 
 
 def edit(
@@ -66,7 +72,8 @@ def edit(
     """Write another text; return what the file then says.
 
     A confirmed agreement must be confirmed again, as after any edit. Its history is kept, even if
-    its term or symbol changes. Secrets are masked.
+    its term or symbol changes. Lines that were left as they were shown keep their secrets and
+    hidden characters; secrets in other lines are masked.
 
     Args:
         settings: The project.
@@ -79,10 +86,57 @@ def edit(
 
     Raises:
         ConflictError: The file has changed since it was seen.
-        UsageError: The text is not a valid agreement or note; the error names the field.
+        UsageError: The text is not a valid agreement or note, or cannot be written without loss;
+            the error names the field.
         NotFoundError: The folder has no such file.
         BusyError: Another process holds the lock.
     """
+
+    def new(old: bytes, _path: Path) -> bytes:
+        return written_bytes(old, text)
+
+    return _replace(settings, name, digest, new, now=now, dry=dry, cache=cache)
+
+
+def keep_side(
+    settings: Settings,
+    name: str,
+    side: SideName,
+    digest: str,
+    *,
+    dry: bool = False,
+    cache: SnapshotCache | None = None,
+) -> AgreementEntry:
+    """Write one side of a file with conflict markers, byte by byte; see `edit`.
+
+    Raises:
+        UsageError: The file has no complete conflict, or the side is no valid agreement or note.
+    """
+
+    def new(old: bytes, path: Path) -> bytes:
+        sides = sides_of(path, old.decode("utf-8", "surrogateescape"))
+        if sides is None:
+            raise UsageError(
+                f"{visible(path.name)} has no complete merge conflict.",
+                hint="Edit the text of the file.",
+                details={"field": "side"},
+            )
+        kept = sides.ours if side == "ours" else sides.theirs
+        return kept.text.encode("utf-8", "surrogateescape")
+
+    return _replace(settings, name, digest, new, dry=dry, cache=cache)
+
+
+def _replace(
+    settings: Settings,
+    name: str,
+    digest: str,
+    new: Callable[[bytes, Path], bytes],
+    *,
+    now: datetime | None = None,
+    dry: bool,
+    cache: SnapshotCache | None,
+) -> AgreementEntry:
     with changing(settings, now or datetime.now(UTC), cache, dry=dry) as change:
         known = change.known()
         path = _path_of(settings, known.entries + known.notes, name)
@@ -92,7 +146,7 @@ def edit(
                 f"{visible(path.name)} has changed in the meantime. Nothing was written.",
                 details={"files": [visible(path.name)]},
             )
-        data = _with_line_ends(masked(text), old)
+        data = new(old, path)
         entry = agreements.parsed(path, data)
         _require_valid(entry, data)
         _require_free_key(change, path, entry.key)
@@ -116,12 +170,6 @@ def _path_of(settings: Settings, entries: tuple[AgreementEntry, ...], name: str)
         hint="`code-intel map list` lists the agreements and notes.",
         details={"field": "file"},
     )
-
-
-def _with_line_ends(text: str, old: bytes) -> bytes:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n") + "\n"
-    is_crlf = b"\r\n" in old and b"\n" not in old.replace(b"\r\n", b"")
-    return (lines.replace("\n", "\r\n") if is_crlf else lines).encode("utf-8", "replace")
 
 
 def _require_valid(entry: AgreementEntry, data: bytes) -> None:

@@ -18,7 +18,7 @@ def undo(settings: Settings, done: Recording, cache: SnapshotCache | None = None
         cache: A cache of the agreements, for servers.
 
     Raises:
-        ConflictError: A file has changed since; nothing was written.
+        ConflictError: A file or the state store has changed since; nothing was written.
         StorageError: A file could not be written.
         BusyError: Another process holds the lock.
     """
@@ -31,8 +31,9 @@ def undo(settings: Settings, done: Recording, cache: SnapshotCache | None = None
                 if not path.is_relative_to(trash)  # it may have been emptied
             }
         )
-        for changeset in reversed(done.states):
-            change.state.undo(changeset)
+        with change.state.transaction():
+            for changeset in reversed(done.states):
+                change.state.undo(changeset)
         for path, each in done.files.items():
             if each.before is not None:
                 durable.replace(path, each.before)

@@ -14,7 +14,7 @@ from typing import Any
 
 import apsw
 
-from code_intel.errors import BusyError, StorageError
+from code_intel.errors import BusyError, ConflictError, StorageError
 from code_intel.foundation import durable
 from code_intel.foundation.mounts import journal_mode
 from code_intel.learned.files.agreements import Key
@@ -188,13 +188,23 @@ class State:
             self._rows(f"DELETE FROM {table} WHERE nl_term = ? AND symbol = ?", key)  # noqa: S608
 
     def undo(self, changeset: bytes) -> None:
-        """Undo recorded changes; rows that have changed since stay as they are."""
+        """Undo recorded changes.
+
+        Raises:
+            ConflictError: A row has changed since; nothing was undone.
+        """
         with _translated():
-            apsw.Changeset.apply(
-                apsw.Changeset.invert(changeset),
-                self._db,
-                conflict=lambda _reason, _change: apsw.SQLITE_CHANGESET_OMIT,
-            )
+            try:
+                apsw.Changeset.apply(
+                    apsw.Changeset.invert(changeset),
+                    self._db,
+                    conflict=lambda _reason, _change: apsw.SQLITE_CHANGESET_ABORT,
+                )
+            except apsw.AbortError as error:
+                raise ConflictError(
+                    "This machine has recorded something else since. Nothing was undone.",
+                    hint="Look at the entry, and change it again if it is not as you want it.",
+                ) from error
 
     def _experiences(self, sql: str, values: Iterable[object] = ()) -> list[AgreementExperience]:
         return [

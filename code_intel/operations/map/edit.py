@@ -8,7 +8,7 @@ from code_intel.errors import NotFoundError
 from code_intel.foundation.text import visible
 from code_intel.learned.files.agreements import AgreementEntry
 from code_intel.learned.files.conflict import Sides, sides_of
-from code_intel.learned.files.edit import EditedFile, edit, load_file
+from code_intel.learned.files.edit import EditedFile, SideName, edit, keep_side, load_file
 from code_intel.tools.context.freshness import DRY_RUN, refresh_map
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
@@ -37,7 +37,7 @@ def file_of(context: GatewayContext, file: str) -> EditedFile:
 def conflict_of(context: GatewayContext, file: str) -> Conflict:
     """Return the sides of a file with conflict markers; this blocks.
 
-    Write the chosen text with `edit_agreement`.
+    Write the chosen side with `keep_side_of`, or another text with `edit_agreement`.
 
     Raises:
         NotFoundError: The folder has no such file, or the file has no complete conflict.
@@ -69,7 +69,8 @@ async def edit_agreement(
 
     Raises:
         ConflictError: The file has changed since it was shown; nothing was written.
-        UsageError: The text is not valid; the error names the field.
+        UsageError: The text is not valid, or cannot be written without loss; the error names the
+            field.
         NotFoundError: The folder has no such file.
     """
     work = partial(
@@ -81,7 +82,30 @@ async def edit_agreement(
         dry=dry,
         cache=context.map_cache,
     )
-    entry: AgreementEntry = await run_in_thread(work)
+    return await _answer(context, file, await run_in_thread(work), dry=dry)
+
+
+async def keep_side_of(
+    context: GatewayContext,
+    file: str,
+    side: SideName,
+    expected_digest: str,
+    *,
+    dry: bool = False,
+) -> Answer:
+    """Replace a file with conflict markers by one of its sides; for the rest, see `edit_agreement`.
+
+    Raises:
+        UsageError: The file has no complete conflict, or the side is not valid.
+    """
+    cache = context.map_cache
+    work = partial(keep_side, context.settings, file, side, expected_digest, dry=dry, cache=cache)
+    return await _answer(context, file, await run_in_thread(work), dry=dry)
+
+
+async def _answer(
+    context: GatewayContext, file: str, entry: AgreementEntry, *, dry: bool
+) -> Answer:
     map_sync = DRY_RUN if dry else await refresh_map(context, entry.path)
     data: dict[str, Any] = {"file": encodable(file), "dry_run": dry, **map_sync.data}
     if entry.key:

@@ -5,7 +5,7 @@ write. `apply` makes the change only if the files are as they were shown.
 """
 
 import hashlib
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -14,7 +14,7 @@ from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import ConflictError
 from code_intel.learned.files.undo import undo as undo_recorded
 from code_intel.learned.recording import FileChange as RecordedFile
-from code_intel.learned.recording import Recording, raw_digest, recorded
+from code_intel.learned.recording import Recording, digests_of, raw_digest, recorded
 from code_intel.operations.map.current import refresh_whole_map
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
@@ -52,7 +52,8 @@ class Preview(NamedTuple):
         answer: The answer of the dry run. If `files` is empty, its text says what changes: a
             rejection changes only the state store.
         files: The files that would change, without learned_pairs.json, which follows from them.
-        token: A digest of the names and contents before; `apply` takes it.
+        token: A digest of the names and contents before, also of the files that were read; `apply`
+            takes it.
     """
 
     answer: Answer
@@ -74,40 +75,48 @@ class Applied(NamedTuple):
     recording: Recording
 
 
-async def preview(context: GatewayContext, operation: Operation) -> Preview:
+async def preview(
+    context: GatewayContext, operation: Operation, read: Sequence[Path] = ()
+) -> Preview:
     """Return what an operation would change; nothing is written.
 
     Args:
         context: The project.
         operation: The operation, such as `partial(rename_agreement, context, term, symbol, to=…)`.
+        read: Files that a person has read to decide, even if the operation does not change them.
 
     Raises:
         CodeIntelError: The operation is not possible.
     """
-    return _preview(context, *await _planned(operation))
+    seen = await run_in_thread(digests_of, read)
+    return _preview(context, *await _planned(operation), seen)
 
 
-async def apply(context: GatewayContext, operation: Operation, token: str) -> Applied:
+async def apply(
+    context: GatewayContext, operation: Operation, token: str, read: Sequence[Path] = ()
+) -> Applied:
     """Make a change, if it changes the files that were shown and they are as they were shown.
 
     Args:
         context: The project.
         operation: The same operation as for `preview`.
         token: The token of the preview.
+        read: The same files as for `preview`.
 
     Raises:
         ConflictError: A file has changed since, and nothing was written. Show the preview again.
         CodeIntelError: The operation is not possible, or failed.
     """
+    seen = await run_in_thread(digests_of, read)
     answer, planned = await _planned(operation)
-    if _preview(context, answer, planned).token != token:
+    if _preview(context, answer, planned, seen).token != token:
         raise ConflictError("The map has changed since the change was shown. Nothing was written.")
     expected = {
         path: raw_digest(each.before)
         for path, each in planned.files.items()
         if not _is_trash(context, path)
     }
-    with recorded(expected) as recording:
+    with recorded(seen | expected) as recording:
         answer = await operation(dry=False)
     return Applied(answer, _changes(context, recording.files.values()), recording)
 
@@ -136,9 +145,12 @@ async def _planned(operation: Operation) -> tuple[Answer, Recording]:
     return answer, recording
 
 
-def _preview(context: GatewayContext, answer: Answer, planned: Recording) -> Preview:
+def _preview(
+    context: GatewayContext, answer: Answer, planned: Recording, seen: Mapping[Path, str]
+) -> Preview:
     files = _changes(context, planned.files.values())
     shown = [f"{each.path}\0{each.digest}" for each in files if not each.is_trash]
+    shown += [f"{_shown_path(context, path)}\0{digest}" for path, digest in seen.items()]
     token = hashlib.sha256("\n".join(shown).encode("utf-8", "replace")).hexdigest()
     return Preview(answer, files, token)
 

@@ -1,13 +1,15 @@
 """Mark an agreement as wrong, in general or for one query. Its file does not change."""
 
 import shlex
+from datetime import UTC, datetime
 from functools import partial
 
 from code_intel.config import Settings
 from code_intel.errors import UsageError
 from code_intel.foundation.text import counted
 from code_intel.learned.files.agreements import existing
-from code_intel.learned.history.feedback import note
+from code_intel.learned.files.changes import changing
+from code_intel.learned.history.feedback import note_in
 from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
@@ -38,12 +40,18 @@ def reject(
     Raises:
         NotFoundError: There is no such agreement.
         UsageError: The query is empty or too long.
+        ConflictError: A file is not as the caller of `recorded` expects.
     """
     if query is not None:
         _require_query(query)
-    existing((cache or SnapshotCache()).known(settings), (term, symbol))
-    if not dry:
-        note(settings, (term, symbol), "rejected", words=query or "", detail="person")
+    now = datetime.now(UTC)
+    with changing(settings, now, cache, dry=dry) as change:
+        existing(change.known(), (term, symbol))
+        with change.state.transaction():
+            note_in(
+                change.state, (term, symbol), "rejected",
+                words=query or "", session_id="", detail="person", now=now,
+            )  # fmt: skip
     data = {
         "success": True,
         "pair": {"nl_term": term, "symbol": symbol},

@@ -1,7 +1,7 @@
 """Index single documents immediately: a new agreement, or source that has changed."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
@@ -91,6 +91,16 @@ def refresh_changed(
             that can lead to READY.
     """
     store, config = context.forest.store, context.forest.config
+    for file in changed_files(context, files, exactly=exactly):
+        with suppress(CodeIntelError):  # for example a file that is never indexed
+            sync_document(store, config, config.folder / file)
+
+
+def changed_files(
+    context: GatewayContext, files: Iterable[str], *, exactly: bool = False
+) -> Iterator[str]:
+    """Yield the source files that have changed since they were indexed; see `refresh_changed`."""
+    store, config = context.forest.store, context.forest.config
     for file in files:
         known = store.document(file)
         try:
@@ -106,5 +116,4 @@ def refresh_changed(
         except OSError:
             same = known is None
         if not same:
-            with suppress(CodeIntelError):  # for example a file that is never indexed
-                sync_document(store, config, config.folder / file)
+            yield file

@@ -42,13 +42,27 @@
   document.addEventListener("htmx:sendError", () => showLost(true));
   document.addEventListener("htmx:afterOnLoad", () => showLost(false));
 
-  // data-key="y" on a button or link: the key presses it, unless a field has the focus.
+  // data-focus on a field: it gets the focus when the page is shown.
+  const focused = document.querySelector("[data-focus]");
+  if (focused) focused.focus();
+
+  // data-key="y" on a button or link: the key presses it, unless a field has the focus. Once a
+  // key has sent a form or followed a link, keys do nothing until the page has changed.
+  let isLeaving = false;
+  const stay = () => (isLeaving = false);
+  window.addEventListener("pageshow", stay);
+  ["htmx:afterSettle", "htmx:sendError", "htmx:responseError"].forEach((name) =>
+    document.addEventListener(name, stay),
+  );
+  document.addEventListener("submit", () => (isLeaving = true));
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (event.target.closest("input, textarea, select, [contenteditable]")) return;
     const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
     if (target) {
       event.preventDefault();
+      if (isLeaving || event.repeat) return;
+      if (target.matches("a[href]:not([href^='#'])")) isLeaving = true;
       target.click();
     }
   });

@@ -3,17 +3,18 @@
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import apsw
 import pytest
 
-from code_intel.errors import CodeIntelError, StorageError
+from code_intel.errors import CodeIntelError, ConflictError, StorageError
 from code_intel.learned.files.agreements import Key
 from code_intel.learned.history.experience import AgreementExperience, Kind
 from code_intel.learned.history.state import open_state
 from code_intel.learned.history.state_versions import STATE_VERSION
+from code_intel.learned.recording import recorded
 from learned.builders import NOW
 from learned.history import state_version_1
 from privileges import without_root
@@ -203,3 +204,27 @@ def test_hurried_writes_are_visible_at_once_and_checkpointed_by_the_next_writer(
     assert [file.name for file in tmp_path.glob("state.db*")] == ["state.db"]
     with open_state(tmp_path) as state:
         assert len(state.experiences()) == 3
+
+
+def test_undone_changes_are_those_that_were_recorded(tmp_path: Path) -> None:
+    with recorded() as first, open_state(tmp_path) as state:
+        state.record_use(KEY, NOW)
+    with open_state(tmp_path) as state:
+        state.undo(*first.states)
+        assert state.last_uses() == {}
+        with pytest.raises(ConflictError, match="Nothing was undone"):
+            state.undo(*first.states)
+
+
+def test_an_undo_over_a_later_change_is_a_conflict_and_undoes_nothing(tmp_path: Path) -> None:
+    with recorded() as first, open_state(tmp_path) as state:
+        state.add_experience(one("rejected"))
+        state.record_use(KEY, NOW)
+    later = NOW + timedelta(days=1)
+    with open_state(tmp_path) as state:
+        state.record_use(KEY, later)
+    with open_state(tmp_path) as state:
+        with pytest.raises(ConflictError):
+            state.undo(*first.states)
+        assert state.experiences() == [one("rejected")]
+        assert state.last_uses() == {KEY: later}

@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.learned.notes.note_status import NoteStatus
 from code_intel.learned.recall.candidates import document_of
 from code_intel.operations.map.confirm import confirm_agreement, confirm_note_named
-from code_intel.operations.map.current import index_words
 from code_intel.operations.map.delete import delete_agreement, delete_note_named
 from code_intel.operations.map.preview import Applied, Operation
 from code_intel.operations.map.reject import reject_agreement
@@ -26,8 +26,18 @@ from code_intel.ui.language import N_
 from code_intel.ui.map_cache import shown_once
 from code_intel.ui.map_entries import MapEntry
 from code_intel.ui.pages.map.entry_code import code_of_entry
-from code_intel.ui.pages.map.two_steps import Shown, Task, make, plan, refusal, take_back
+from code_intel.ui.pages.map.two_steps import (
+    Shown,
+    Task,
+    carried_out_once,
+    is_index_older,
+    make,
+    plan,
+    refusal,
+    take_back,
+)
 from code_intel.ui.project import OpenProject, project_of
+from code_intel.ui.references import reference
 from code_intel.ui.rendering import render, url
 
 PATH = "/map/change"
@@ -129,6 +139,10 @@ _CHANGES = (
         stays=False,
     ),
 )
+_ABOUT_CODE = frozenset({"confirm", "rename"})
+"""The changes that depend on the current code."""
+_JUDGED = frozenset({"confirm", "reject"})
+"""The changes that say whether the evidence holds, which their page shows."""
 CHANGES: Mapping[str, Change] = MappingProxyType({each.name: each for each in _CHANGES})
 
 
@@ -157,23 +171,23 @@ async def show(request: Request) -> Response:
     if refused := refusal(request):
         return refused
     given, project = request.query_params, project_of(request)
-    if given.get("change") == "rename":  # the symbol may be in a file that is not indexed yet
-        await run_in_thread(index_words, project.writing(), lambda _done, _total: None)
-    change, entry, fields = await _asked(request, given)
+    change, entry, fields = await _asked(request, given, indexes=False)
     if change.name == "rename" and not any(fields.values()) and not _heir(entry):
         return await _page(request, change, entry, fields)
     try:
-        shown = await plan(project, _task(request, change, entry, fields))
+        shown = await plan(project, _task(change, entry, fields))
     except (UsageError, NotFoundError) as error:
-        return await _page(request, change, entry, fields, problem=error)
+        older = await run_in_thread(is_index_older, project, entry.files)
+        return await _page(request, change, entry, fields, problem=error, is_older=older)
     return await _page(request, change, entry, fields, shown)
 
 
+@carried_out_once
 async def change_entry(request: Request) -> Response:
     """Make a change."""
     change, entry, fields = await _asked(request, form_of(request))
     try:
-        made = await make(request, _task(request, change, entry, fields))
+        made = await make(request, _task(change, entry, fields))
     except (UsageError, NotFoundError) as error:
         return await _page(request, change, entry, fields, problem=error)
     if isinstance(made, Response):
@@ -186,21 +200,24 @@ def address_after(project: OpenProject, applied: Applied, address: str = "/map")
     for file in applied.files:
         if not file.is_trash and file.after is not None:
             name = document_of(project.context.map, project.settings.root / file.path)
-            return url("/map/entry", file=name)
+            return url("/map/entry", file=reference(encodable(name)))
     return address
 
 
-async def _asked(request: Request, given: Mapping[str, str]) -> tuple[Change, MapEntry, Fields]:
+async def _asked(
+    request: Request, given: Mapping[str, str], *, indexes: bool = True
+) -> tuple[Change, MapEntry, Fields]:
     change = CHANGES.get(given.get("change", ""))
     if change is None:
         raise NotFoundError("There is no such change.", hint="Use the buttons of an entry.")
-    entry = await run_in_thread(project_of(request).map_entry, given.get("file", ""))
+    look_up = partial(project_of(request).map_entry, given.get("file", ""), indexes=indexes)
+    entry: MapEntry = await run_in_thread(look_up)
     return change, entry, {name: given.get(name, "").strip() for name in change.fields}
 
 
-def _task(request: Request, change: Change, entry: MapEntry, fields: Fields) -> Task:
-    project = project_of(request)
-    address = url("/map/entry", file=entry.file)
+def _task(change: Change, entry: MapEntry, fields: Fields) -> Task:
+    file = reference(entry.file)
+    address = url("/map/entry", file=file)
     return Task(
         title=change.title,
         explained=change.explained,
@@ -208,9 +225,11 @@ def _task(request: Request, change: Change, entry: MapEntry, fields: Fields) -> 
         subject=f"{entry.name} → {entry.symbol}" if entry.symbol else entry.name,
         address=address,
         path=PATH,
-        hidden={"change": change.name, "file": entry.file, **_hidden(change, fields)},
-        operation=change.operation(project.writing(), entry, fields),
+        hidden={"change": change.name, "file": file, **_hidden(change, fields)},
+        operation=lambda context: change.operation(context, entry, fields),
         after=partial(address_after, address=address if change.stays else "/map"),
+        read=entry.paths,
+        source=entry.files if change.name in _ABOUT_CODE and entry.agreement else (),
     )
 
 
@@ -221,12 +240,15 @@ async def _page(
     fields: Fields,
     shown: Shown | None = None,
     problem: CodeIntelError | None = None,
+    *,
+    is_older: bool = False,
 ) -> Response:
     said = None
-    if entry.agreement and change.name == "confirm":
+    if entry.agreement and change.name in _JUDGED:
         evidence, context = entry.agreement.evidence, project_of(request).context
         said = await run_in_thread(code_of_entry, context, entry.symbol, entry.files, evidence)
     data = {
+        "is_index_older": is_older,
         "said": said,
         "change": change,
         "entry": entry,

@@ -18,7 +18,14 @@ from code_intel.ui.language import N_
 from code_intel.ui.map_cache import shown_once
 from code_intel.ui.pages.map.changes import address_after
 from code_intel.ui.pages.map.entry_code import CodeOfEntry, code_of_entry
-from code_intel.ui.pages.map.two_steps import Shown, Task, make, plan, refusal
+from code_intel.ui.pages.map.two_steps import (
+    Shown,
+    Task,
+    carried_out_once,
+    make,
+    plan,
+    refusal,
+)
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render, url
 
@@ -54,6 +61,7 @@ async def show(request: Request) -> Response:
     return _page(request, await plan(project_of(request), task))
 
 
+@carried_out_once
 async def confirm(request: Request) -> Response:
     """Confirm a draft."""
     made = await make(request, await _task(request, form_of(request)))
@@ -78,8 +86,9 @@ async def _task(request: Request, given: Mapping[str, str]) -> Task:
         address=REVIEW,
         path=PATH,
         hidden={"term": term, "symbol": symbol},
-        operation=partial(confirm_agreement, project.writing(), term, symbol),
+        operation=lambda context: partial(confirm_agreement, context, term, symbol),
         after=address_after,
+        source=[file.path for each in found if each.key == pair for file in each.agreement.files],
     )
 
 

@@ -4,8 +4,10 @@ The text is shown as a difference first, and is written only if it can be read a
 note. A conflict shows both sides; each can be kept, or the text that combines them edited.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 
 from starlette.requests import Request
@@ -15,24 +17,31 @@ from starlette.routing import Route
 from code_intel.chunking.agreement import AgreementProblem, notes_of
 from code_intel.chunking.agreement import render as render_agreement
 from code_intel.errors import ConflictError, NotFoundError, UsageError
+from code_intel.foundation.text import visible
 from code_intel.learned.files.agreements import key_of, relative
 from code_intel.learned.files.conflict import Sides
+from code_intel.learned.files.edit import SideName
 from code_intel.learned.files.merge_agreements import merge, when
+from code_intel.learned.files.shown_text import with_lf
 from code_intel.learned.notes.note_status import NoteStatus
-from code_intel.operations.map.edit import conflict_of, edit_agreement, file_of
+from code_intel.operations.map.edit import conflict_of, edit_agreement, file_of, keep_side_of
+from code_intel.operations.map.preview import Operation
 from code_intel.records import Language
-from code_intel.tools.context.gateway import run_in_thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.ui.access import form_of
 from code_intel.ui.diff import compare, side_by_side
 from code_intel.ui.language import N_
 from code_intel.ui.map_cache import shown_once
 from code_intel.ui.map_entries import MapEntry
 from code_intel.ui.pages.map.changes import address_after
-from code_intel.ui.pages.map.two_steps import Task, make, plan, refusal
+from code_intel.ui.pages.map.two_steps import Task, carried_out_once, make, plan, refusal
 from code_intel.ui.project import OpenProject, project_of
-from code_intel.ui.rendering import render, safe_text, url
+from code_intel.ui.references import reference
+from code_intel.ui.rendering import render, url
 
 PATH = "/map/edit"
+SIDES: Mapping[str, SideName] = MappingProxyType({"ours": "ours", "theirs": "theirs"})
+"""The sides of a conflict by their names in forms."""
 CHECK = "check"
 """The step that shows the difference; the other one writes the text."""
 
@@ -51,12 +60,13 @@ async def show(request: Request) -> Response:
     return await _editor(request, entry)
 
 
+@carried_out_once
 async def edit(request: Request) -> Response:
-    """Show what a new text changes, or write it."""
+    """Show what a new text or a side of a conflict changes, or write it."""
     form, project = form_of(request), project_of(request)
     entry = (await run_in_thread(project.map_entries)).named(form.get("file", ""))
-    text, digest = _plain(form.get("text", "")), form.get("digest", "")
-    task = _task(project, entry, text, digest)
+    text, digest = visible(with_lf(form.get("text", "")), keep="\n\t"), form.get("digest", "")
+    task = _task(project, entry, digest, text, form.get("side", ""))
     try:
         if form.get("step") == CHECK:
             shown = await plan(project, task)
@@ -87,9 +97,17 @@ def merged_text(sides: Sides, language: Language) -> str:
     )
 
 
-def _task(project: OpenProject, entry: MapEntry, text: str, digest: str) -> Task:
-    context, address = project.writing(), url("/map/entry", file=entry.file)
+def _task(project: OpenProject, entry: MapEntry, digest: str, text: str, side: str) -> Task:
+    """Return the change to a text, or to one of the `SIDES`."""
+    address = url("/map/entry", file=reference(entry.file))
     name = relative(project.settings.agreements, entry.path)
+
+    def operation(context: GatewayContext) -> Operation:
+        if side in SIDES:
+            return partial(keep_side_of, context, name, SIDES[side], digest)
+        return partial(edit_agreement, context, name, text, digest)
+
+    new = {"side": side} if side in SIDES else {"text": text}
     return Task(
         title=N_("Save"),
         explained=N_("An agreement that was confirmed must be confirmed again."),
@@ -97,9 +115,10 @@ def _task(project: OpenProject, entry: MapEntry, text: str, digest: str) -> Task
         subject=entry.name,
         address=address,
         path=PATH,
-        hidden={"file": entry.file, "digest": digest, "text": text},
-        operation=partial(edit_agreement, context, name, text, digest),
+        hidden={"file": reference(entry.file), "digest": digest, **new},
+        operation=operation,
         after=partial(address_after, address=address),
+        read=[entry.path],
     )
 
 
@@ -112,7 +131,7 @@ async def _editor(
     is_stale: bool = False,
 ) -> Response:
     data = await run_in_thread(_read, project_of(request), entry)
-    data |= {"entry": entry, "problem": problem, "is_stale": is_stale}
+    data |= {"entry": entry, "problem": problem, "is_stale": is_stale, "compared": ()}
     if text:
         data |= {"compared": compare(data["text"], text), "text": text}
     status = HTTPStatus.CONFLICT if is_stale else HTTPStatus.OK
@@ -124,7 +143,7 @@ def _read(project: OpenProject, entry: MapEntry) -> dict[str, Any]:
     context = project.context
     name = relative(project.settings.agreements, entry.path)
     found = file_of(context, name)
-    data: dict[str, Any] = {"digest": found.digest, "text": _plain(found.text), "sides": ()}
+    data: dict[str, Any] = {"digest": found.digest, "text": found.shown, "sides": ()}
     try:
         sides = conflict_of(context, name).sides
     except NotFoundError:
@@ -134,18 +153,12 @@ def _read(project: OpenProject, entry: MapEntry) -> dict[str, Any]:
     except AgreementProblem:
         merged = ""
     left, right = side_by_side(sides.ours.text, sides.theirs.text)
-    pairs = ((N_("This branch"), sides.ours, left), (N_("The other branch"), sides.theirs, right))
-    data["sides"] = [(title, side, lines, _plain(side.text)) for title, side, lines in pairs]
+    data["sides"] = (
+        (N_("This branch"), "ours", sides.ours, left),
+        (N_("The other branch"), "theirs", sides.theirs, right),
+    )
     data["is_merged"] = bool(merged)
-    return data | {"text": merged or data["text"]}
-
-
-def _plain(text: str) -> str:
-    """Return a text for an editor: with LF line ends, and as pages show it.
-
-    Secrets are masked, and hidden characters are visible, so a text that is sent back is the same.
-    """
-    return str(safe_text(text.replace("\r\n", "\n").replace("\r", "\n")))
+    return data | {"text": visible(with_lf(merged), keep="\n\t") or data["text"]}
 
 
 ROUTES = (Route(PATH, shown_once(show)), Route(PATH, edit, methods=["POST"]))

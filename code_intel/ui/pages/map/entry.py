@@ -26,7 +26,7 @@ from code_intel.records import READY_SCORE
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import split_lines
 from code_intel.tools.search.explained_map import neighbours
-from code_intel.ui.diff import lines_of_patch
+from code_intel.ui.diff import compare
 from code_intel.ui.language import N_
 from code_intel.ui.map_cache import shown_once
 from code_intel.ui.map_entries import MapEntry
@@ -207,7 +207,7 @@ def _exists(context: GatewayContext, session: str) -> bool:
 def _read_history(project: OpenProject, file: str) -> dict[str, Any]:
     entry = project.map_entries().named(file)
     found = history_of(entry.path)
-    commits = [(commit, lines_of_patch(commit.patch)) for commit in found.commits]
+    commits = [(commit, compare(commit.before, commit.after)) for commit in found.commits]
     return {"entry": entry, "commits": commits, "problem": found.problem}
 
 

@@ -1,5 +1,6 @@
 """Review the proposals of `code-intel map propose`, one at a time."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,9 +14,9 @@ from starlette.routing import Route
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.learned.proposals.review_file import Review, ReviewItem, read_review
 from code_intel.learned.recording import recorded
-from code_intel.operations.map.preview import Applied
+from code_intel.operations.map.preview import Applied, Operation
 from code_intel.operations.map.proposals import confirm_proposal, edited, refuse_proposal
-from code_intel.tools.context.gateway import run_in_thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.declaration import Answer
 from code_intel.ui.access import form_of
 from code_intel.ui.language import N_
@@ -25,6 +26,7 @@ from code_intel.ui.pages.map.entry_code import CodeOfEntry, code_of_entry
 from code_intel.ui.pages.map.two_steps import (
     Shown,
     Task,
+    carried_out_once,
     make,
     notice_of,
     plan,
@@ -68,28 +70,32 @@ async def show(request: Request) -> Response:
     shown, problem = None, None
     if turn and not project_of(request).readonly:
         try:
-            shown = await plan(project_of(request), _task(project_of(request), turn, given))
+            shown = await plan(project_of(request), _task(turn, given))
         except CodeIntelError as error:  # for example, its symbol is gone
             problem = error
     return await _page(request, turn, shown, problem)
 
 
+@carried_out_once
 async def accept(request: Request) -> Response:
     """Add a proposal as an agreement and confirm it."""
     form, project = form_of(request), project_of(request)
     turn = await run_in_thread(_turn, project, _number(form), form)
     if turn is None or turn.item.number != _number(form):
         raise _gone()
-    made = await make(request, _task(project, turn, form))
+    made = await make(request, _task(turn, form))
     return made if isinstance(made, Response) else await _page(request, turn, made)
 
 
+@carried_out_once
 async def refuse(request: Request) -> Response:
     """Refuse a proposal for good."""
     form, project = form_of(request), project_of(request)
     turn = await run_in_thread(_turn, project, _number(form), {})
     if turn is None or turn.item.number != _number(form):
         raise _gone()
+    if form.get("item") != _digest(turn.item):  # a new search has numbered others
+        return await _page(request, turn, is_other=True)
     with recorded() as recording:
         await refuse_proposal(project.writing(), turn.item.number)
     write = project.writes.add(
@@ -127,7 +133,18 @@ def _turn(project: OpenProject, number: int, given: Mapping[str, str]) -> Turn |
     )
 
 
-def _task(project: OpenProject, turn: Turn, given: Mapping[str, str]) -> Task:
+def _confirm(context: GatewayContext, item: ReviewItem) -> Operation:
+    return partial(confirm_proposal, context, item)
+
+
+def _digest(item: ReviewItem) -> str:
+    """Return a digest of what a proposal says; its number is reused by the next search."""
+    said = item.agreement
+    texts = (said.nl_term, said.symbol, *(file.path for file in said.files), *said.evidence)
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _task(turn: Turn, given: Mapping[str, str]) -> Task:
     changed = {name: given.get(name, "").strip() for name in ("term", "sentence")}
     return Task(
         title=N_("Yes, add and confirm it"),
@@ -136,9 +153,10 @@ def _task(project: OpenProject, turn: Turn, given: Mapping[str, str]) -> Task:
         subject=_pair(turn.item),
         address=url(PATH, number=turn.item.number),
         path=PATH,
-        hidden={"number": str(turn.item.number), **changed},
-        operation=partial(confirm_proposal, project.writing(), turn.item),
+        hidden={"number": str(turn.item.number), "item": _digest(turn.item), **changed},
+        operation=partial(_confirm, item=turn.item),
         after=lambda _project, _applied: url(PATH, number=turn.after or ""),
+        source=[file.path for file in turn.item.agreement.files],
     )
 
 
@@ -147,18 +165,24 @@ async def _page(
     turn: Turn | None,
     shown: Shown | None = None,
     problem: CodeIntelError | None = None,
+    *,
+    is_other: bool = False,
 ) -> Response:
     project = project_of(request)
     said = await run_in_thread(_said, project, turn.item) if turn else None
     entries = await run_in_thread(project.map_entries)
+    if is_other and turn:
+        shown = await plan(project, _task(turn, {}), conflict=True)
+    edits = bool(request.query_params.get("edit")) or isinstance(problem, UsageError)
     data: dict[str, Any] = {
         "turn": turn,
+        "item_digest": _digest(turn.item) if turn else "",
         "said": said,
         "shown": shown,
         "problem": problem,
-        "edits": bool(request.query_params.get("edit")) or isinstance(problem, UsageError),
+        "edits": edits and not project.readonly,
         "waiting": sum(entries.waiting.values()),
-        "notice": notice_of(request),
+        "notice": None if edits else notice_of(request),
     }
     status = HTTPStatus.CONFLICT if shown and shown.conflict else HTTPStatus.OK
     status = HTTPStatus.BAD_REQUEST if isinstance(problem, UsageError) else status

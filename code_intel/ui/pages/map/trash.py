@@ -13,16 +13,26 @@ from code_intel.chunking.decode import decode
 from code_intel.foundation.redaction import masked
 from code_intel.learned.files import agreements, trash
 from code_intel.learned.files.trash import TrashEntry
+from code_intel.operations.map.preview import Operation
 from code_intel.operations.map.trash import restore_trashed
-from code_intel.tools.context.gateway import run_in_thread
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import split_lines
 from code_intel.ui.access import form_of
 from code_intel.ui.language import N_
 from code_intel.ui.map_cache import shown_once
 from code_intel.ui.pages.code import Line, number_of
 from code_intel.ui.pages.map.changes import address_after
-from code_intel.ui.pages.map.two_steps import Shown, Task, make, notice_of, plan, refusal
+from code_intel.ui.pages.map.two_steps import (
+    Shown,
+    Task,
+    carried_out_once,
+    make,
+    notice_of,
+    plan,
+    refusal,
+)
 from code_intel.ui.project import OpenProject, project_of
+from code_intel.ui.references import named, reference
 from code_intel.ui.rendering import render
 
 PAGE_SIZE = 50
@@ -39,18 +49,26 @@ async def show_restoring(request: Request) -> Response:
     """Show what restoring a file would do."""
     if refused := refusal(request):
         return refused
-    name = request.query_params.get("name", "")
-    shown = await plan(project_of(request), _restoring(request, name))
+    name = await _named(request, request.query_params.get("name", ""))
+    shown = await plan(project_of(request), _restoring(name))
     return _restoring_page(request, shown)
 
 
+@carried_out_once
 async def restore(request: Request) -> Response:
     """Restore a file."""
-    made = await make(request, _restoring(request, form_of(request).get("name", "")))
+    name = await _named(request, form_of(request).get("name", ""))
+    made = await make(request, _restoring(name))
     return made if isinstance(made, Response) else _restoring_page(request, made)
 
 
-def _restoring(request: Request, name: str) -> Task:
+async def _named(request: Request, given: str) -> str:
+    """Return the name in the trash of the file that an address or a form names."""
+    found = await run_in_thread(trash.contents, project_of(request).settings)
+    return named(given, (encodable(entry.name) for entry in found))
+
+
+def _restoring(name: str) -> Task:
     return Task(
         title=N_("Restore"),
         explained=N_("The file returns to its place. Nothing is overwritten."),
@@ -58,10 +76,14 @@ def _restoring(request: Request, name: str) -> Task:
         subject=name,
         address="/map/trash",
         path="/map/restore",
-        hidden={"name": name},
-        operation=partial(restore_trashed, project_of(request).writing(), name),
+        hidden={"name": reference(name)},
+        operation=partial(_restore, name=name),
         after=address_after,
     )
+
+
+def _restore(context: GatewayContext, name: str) -> Operation:
+    return partial(restore_trashed, context, name)
 
 
 def _restoring_page(request: Request, shown: Shown) -> Response:
@@ -71,7 +93,7 @@ def _restoring_page(request: Request, shown: Shown) -> Response:
 
 async def show_file(request: Request) -> Response:
     """Show the text of a file in the trash."""
-    name = request.query_params.get("name", "")
+    name = await _named(request, request.query_params.get("name", ""))
     data = await run_in_thread(_read_file, project_of(request), name)
     return render(request, "map/trashed.html", data)
 

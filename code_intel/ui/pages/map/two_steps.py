@@ -2,20 +2,24 @@
 
 A change is an operation of the terminal with all its arguments. The first step runs it without
 writing anything. The second step runs it only if it would still change the same files in the same
-way; otherwise the page shows the new difference.
+way, and if the files of the entry are as they were; otherwise the page shows the new difference.
+The first step writes nothing, not even the index; the second one indexes the source first.
 """
 
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import wraps
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from code_intel.errors import ConflictError
+from code_intel.learned.files.shown_text import with_lf
 from code_intel.operations.map.current import index_words
 from code_intel.operations.map.preview import (
     Applied,
@@ -26,9 +30,11 @@ from code_intel.operations.map.preview import (
     preview,
     undo,
 )
-from code_intel.tools.context.gateway import run_in_thread
+from code_intel.tools.context.freshness import changed_files
+from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.ui.access import form_of
 from code_intel.ui.diff import DiffLine, compare
+from code_intel.ui.map_entries import Handler
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render
 from code_intel.ui.writes import Write
@@ -49,8 +55,10 @@ class Task:
         address: The page of the thing, to which a person returns.
         path: The address of the POST.
         hidden: The fields of the POST that identify the change.
-        operation: The operation.
+        operation: Returns the operation in a context.
         after: Returns the page to show after the change.
+        read: The files that a person has read to decide, even if they do not change.
+        source: The source files that the change depends on.
     """
 
     title: str
@@ -60,8 +68,10 @@ class Task:
     address: str
     path: str
     hidden: Mapping[str, str]
-    operation: Operation
+    operation: Callable[[GatewayContext], Operation]
     after: Callable[[OpenProject, Applied], str]
+    read: Sequence[Path] = ()
+    source: Sequence[str] = ()
 
 
 class FileDiff(NamedTuple):
@@ -83,6 +93,7 @@ class Shown:
         answer: What the terminal would say.
         data: The data of this answer.
         conflict: Whether something has changed since the difference was shown.
+        is_index_older: Whether the change depends on source that is newer than the index.
     """
 
     task: Task
@@ -91,6 +102,7 @@ class Shown:
     answer: str
     data: Mapping[str, Any] = field(default_factory=dict)
     conflict: bool = False
+    is_index_older: bool = False
 
 
 async def plan(project: OpenProject, task: Task, *, conflict: bool = False) -> Shown:
@@ -99,8 +111,15 @@ async def plan(project: OpenProject, task: Task, *, conflict: bool = False) -> S
     Raises:
         CodeIntelError: The change is not possible.
     """
-    found = await preview(project.writing(), task.operation)
-    return _shown(task, found, conflict=conflict)
+    context = project.context
+    found = await preview(context, task.operation(context), task.read)
+    older = await run_in_thread(is_index_older, project, task.source)
+    return replace(_shown(task, found, conflict=conflict), is_index_older=older)
+
+
+def is_index_older(project: OpenProject, files: Sequence[str]) -> bool:
+    """Return whether any of the source files has changed since it was indexed; this blocks."""
+    return any(True for _ in changed_files(project.context, files))
 
 
 async def make(request: Request, task: Task) -> Response | Shown:
@@ -111,17 +130,37 @@ async def make(request: Request, task: Task) -> Response | Shown:
     """
     project, context = project_of(request), project_of(request).writing()
     await run_in_thread(index_words, context, lambda _done, _total: None)
-    found = await preview(context, task.operation)
-    if _seal(found) != form_of(request).get("seal", ""):
+    operation = task.operation(context)
+    found = await preview(context, operation, task.read)
+    if _seal(task, found) != form_of(request).get("seal", ""):
         return _shown(task, found, conflict=True)
     try:
-        applied = await apply(context, task.operation, found.token)
+        applied = await apply(context, operation, found.token, task.read)
     except ConflictError:
         return await plan(project, task, conflict=True)
     write = project.writes.add(task.done, task.subject, applied, task.address)
     return redirect(task.after(project, applied), write)
 
 
+def carried_out_once(handler: Handler) -> Handler:
+    """Return a handler of forms that answers a repeated form with the result of the first one."""
+
+    @wraps(handler)
+    async def handle(request: Request) -> Response:
+        writes, path = project_of(request).writes, request.url.path
+        form = form_of(request).get("form", "")
+        async with writes.turn:
+            if address := writes.result_of(path, form):
+                return RedirectResponse(address, HTTPStatus.SEE_OTHER)
+            response = await handler(request)
+            if form and response.status_code == HTTPStatus.SEE_OTHER:
+                writes.keep_result(path, form, response.headers["location"])
+            return response
+
+    return handle
+
+
+@carried_out_once
 async def take_back(request: Request) -> Response:
     """Undo a change of this server, and go to the page of what it changed."""
     project = project_of(request)
@@ -158,7 +197,7 @@ def refusal(request: Request) -> Response | None:
 
 def _shown(task: Task, found: Preview, *, conflict: bool) -> Shown:
     answer, data = found.answer.text, found.answer.data
-    return Shown(task, diffs_of(found.files), _seal(found), answer, data, conflict)
+    return Shown(task, diffs_of(found.files), _seal(task, found), answer, data, conflict)
 
 
 def diffs_of(files: Sequence[FileChange]) -> list[FileDiff]:
@@ -179,9 +218,17 @@ def diffs_of(files: Sequence[FileChange]) -> list[FileDiff]:
     ]
 
 
-def _seal(found: Preview) -> str:
-    """Return a digest of what a preview shows."""
+def _seal(task: Task, found: Preview) -> str:
+    """Return a digest of a change, of what its preview shows, and of the files that were read."""
+    fields = (with_lf(text) for field in task.hidden.items() for text in field)
     texts = [
+        task.path,
+        task.title,
+        task.subject,
+        *fields,
+        found.token,
+    ]
+    texts += [
         _TIMES.sub("", text or "")
         for each in found.files
         if not each.is_trash
