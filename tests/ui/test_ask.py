@@ -197,7 +197,6 @@ def test_the_page_speaks_japanese(shop: Path) -> None:
         shown = text(page, "cart total price", why_not="tests/test_cart.py")
         assert "各要素の点数" in shown
         assert "要素 このファイル 1 位のファイル" in shown
-        assert "出ない理由: tests/test_cart.py" in shown
 
 
 def test_words_of_the_question_are_marked_in_a_line() -> None:
@@ -210,3 +209,10 @@ def test_words_of_the_question_are_marked_in_a_line() -> None:
     assert (
         "".join(piece.text for piece in pieces("  送料の計算 = 1", {"送料"})) == "  送料の計算 = 1"
     )
+
+
+def test_a_long_question_is_refused_at_once(shop: Path) -> None:
+    with opened_page(shop) as page:
+        long = "Aa" * 501
+        for path in (f"/ask?q={long}", f"/commands?q={long}"):
+            assert "The question has 1,002 characters" in page.text(path, 400)

@@ -27,6 +27,7 @@ from code_intel.tools.search.explained_map import ExplainedAgreement, MapExplana
 from code_intel.tools.search.why_not import FileVerdict, explain_file
 from code_intel.tools.wire.answers import excerpt
 from code_intel.ui.language import N_
+from code_intel.ui.pages.questions import check_length
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render
 
@@ -152,6 +153,7 @@ async def show(request: Request) -> Response:
     data = {"wanted": wanted, "corpora": CORPORA, "colours": COLOURS, "open_files": OPEN_FILES}
     if not wanted.q:
         return render(request, "ask/ask.html", data)
+    check_length(wanted.q)
     project = project_of(request)
     mapped = await explain_map(project.context, wanted.q) if wanted.corpus != "forest" else None
     source = None

@@ -25,6 +25,7 @@ from code_intel.tools.context.commands import CommandContext
 from code_intel.tools.context.gateway import run_in_thread
 from code_intel.ui.pages.code import number_of
 from code_intel.ui.pages.paging import ListPage, page_of
+from code_intel.ui.pages.questions import check_length
 from code_intel.ui.project import project_of
 from code_intel.ui.rendering import render, url
 
@@ -92,6 +93,7 @@ async def show(request: Request) -> Response:
     """Show the list, or what a search has found."""
     context = project_of(request).context.commands
     agent, query = (request.query_params.get(name, "").strip() for name in ("agent", "q"))
+    check_length(query)
     page = number_of(request, "page") or 1
     found = await run_in_thread(read_commands, context, agent, page)
     answer: Mapping[str, Any] | None = None
