@@ -69,17 +69,24 @@ def _lines(patch: Sequence[str]) -> Iterator[DiffLine]:
 
 
 def side_by_side(left: str, right: str) -> tuple[list[DiffLine], list[DiffLine]]:
-    """Return all lines of two texts; those that the other text does not have are marked."""
+    """Return the lines of two texts that differ, each with a few lines around; secrets are masked.
+
+    A gap stands for lines that are left out between them.
+    """
     old, new = (masked(text).removesuffix("\n").split("\n") for text in (left, right))
     removed: list[DiffLine] = []
     added: list[DiffLine] = []
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for kind, first, last, start, end in matcher.get_opcodes():
-        same = kind == "equal"
-        removed += [
-            DiffLine("same" if same else "removed", old[at], at + 1) for at in range(first, last)
-        ]
-        added += [
-            DiffLine("same" if same else "added", new[at], at + 1) for at in range(start, end)
-        ]
+    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
+        for side in filter(None, (removed, added)):
+            side.append(DiffLine("gap"))
+        for tag, first, last, start, end in group:
+            same = tag == "equal"
+            removed += [
+                DiffLine("same" if same else "removed", old[at], at + 1)
+                for at in range(first, last)
+            ]
+            added += [
+                DiffLine("same" if same else "added", new[at], at + 1) for at in range(start, end)
+            ]
     return removed, added

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from browser.served_page import ServedPage, serving_page
+from browser.served_page import PATIENCE_S, ServedPage, serving_page
 from browser.visits import FLAGS, Visitor, Watch, origin_of
 
 FOLDER = Path(__file__).resolve().parent
@@ -43,6 +43,7 @@ def chromium() -> Iterator[Browser]:
     """Start a browser for the tests of a file. Other files may have asynchronous tests."""
     if not program():
         pytest.skip("there is no Chromium; see .ci/browser")
+    expect.set_options(timeout=1000 * PATIENCE_S)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program(), args=list(FLAGS))
         yield browser

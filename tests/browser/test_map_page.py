@@ -151,7 +151,7 @@ def test_a_conflict_is_merged_side_by_side(person: Visitor, look: Look) -> None:
     expect(sides).to_have_count(2)
     assert page.locator(".side mark").count() >= 2
     sides.nth(1).get_by_role("button", name="Keep this side").click()
-    assert page.locator("tr.removed pre", has_text="<<<<<<<").count() == 1
+    expect(page.locator("tr.removed pre", has_text="<<<<<<<")).to_have_count(1)
     use_of(look)(page, "y")
     expect(page.get_by_role("status")).to_contain_text("Saved.")
     expect(page.locator(".state").first).not_to_have_text("conflict")

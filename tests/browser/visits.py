@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request
 
-from browser.served_page import ServedPage
+from browser.served_page import PATIENCE_S, ServedPage
 
 FLAGS = (
     *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -108,16 +108,15 @@ class Visitor:
             reduced_motion="reduce",
             timezone_id="UTC",
         )
+        context.set_default_timeout(1000 * PATIENCE_S)
         self.contexts.append(context)
         if look.scripts:
             context.add_init_script(REPORT)
         if self.served.cookies:
             context.add_cookies(self.served.cookies)
         else:
-            first = context.new_page()
-            first.goto(self.served.link)
+            context.request.get(self.served.link)
             self.served.cookies += context.cookies()
-            first.close()
         page = context.new_page()
         self.watch.begin(page)
         page.goto(f"{self.served.home}{path}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.config import load_settings
+from code_intel.ui.diff import side_by_side
 from code_intel.ui.rendering import url
 from forms import forms_of, submit
 from learned.builders import agreements_of, confirmed_keys, rewrite
@@ -231,6 +232,8 @@ def test_the_text_that_combines_both_sides_has_the_evidence_of_both(shop: Path) 
     with opened_page(shop) as page:
         found = page.get(editor(file, shop))
         assert "This text combines both sides" in text_of(found)
+        assert '<button form="editor">Keep both</button>' in found
+        assert re.findall(r'<form [^>]*id="editor"', found)
         submit(page, submit(page, found, EDIT, at=2), EDIT)
         (agreement,) = agreements_of(load_settings(shop)).values()
         assert set(agreement.evidence) == {"one <script>alert(1)</script>", "two"}
@@ -238,11 +241,26 @@ def test_the_text_that_combines_both_sides_has_the_evidence_of_both(shop: Path) 
         assert "Kept." in file.read_text("utf-8")
 
 
+def test_sides_show_only_lines_near_a_difference() -> None:
+    lines = [f"line {number}" for number in range(1, 31)]
+    other = [*lines[:4], "four and a half", *lines[4:24], "another 25", *lines[25:]]
+    left, right = side_by_side("\n".join(lines), "\n".join(other))
+    assert [line.old for line in left] == [2, 3, 4, 5, 6, 7, 0, *range(22, 29)]
+    assert [line.new for line in left if line.kind == "gap"] == [0]
+    assert [line.kind for line in left].count("removed") == 1
+    assert [line.text for line in right if line.kind == "added"] == [
+        "four and a half",
+        "another 25",
+    ]
+    assert side_by_side("a\nb", "a\nb") == ([], [])
+
+
 def test_sides_that_say_different_things_are_not_combined(shop: Path) -> None:
     file = conflict(shop, OTHER)
     with opened_page(shop) as page:
         found = page.get(editor(file, shop))
         assert "The sides say different things." in text_of(found)
+        assert "Keep both" not in found
         assert forms_of(found, EDIT)[2]["text"] == OTHER
         again = submit(page, found, EDIT, 400, at=2)
         assert "merge conflict markers" in text_of(again)

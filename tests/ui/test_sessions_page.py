@@ -184,7 +184,7 @@ def test_printed_lines_link_to_what_was_seen_and_to_what_is_there_now(
     address = add(page, begin(page), printed(shop, FEE_FILE, 5, 11))
     found = page.get(address)
     assert (
-        "shown to the agent: src/cart/shipping.py 5–11 as seen as it is now unchanged since"
+        "Shown to the agent: src/cart/shipping.py 5–11 as seen as it is now unchanged since"
         in text_of(found)
     )
     (seen,) = links(found, "/seen?")

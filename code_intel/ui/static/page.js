@@ -67,6 +67,10 @@
     }
   });
 
+  // On a narrow window, the navigation scrolls: show the link of this page.
+  const here = document.querySelector(".top nav [aria-current]");
+  if (here) here.closest("ul").scrollLeft = here.offsetLeft - 48;
+
   // data-copy="ID" on a button: copies the text of that element.
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
