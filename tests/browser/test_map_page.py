@@ -80,7 +80,11 @@ def test_proposals_are_reviewed_one_after_the_other(person: Visitor, look: Look)
 def test_a_proposal_is_edited_with_keys(person: Visitor) -> None:
     page = person.open("/map/proposals")
     press(page, "e")
-    page.get_by_label("Term", exact=True).fill("what we call it")
+    term = page.get_by_label("Term", exact=True)
+    expect(term).to_be_focused()
+    term.press("ControlOrMeta+a")
+    page.keyboard.type("what we call it")  # has y, n, s and e
+    expect(term).to_have_value("what we call it")
     # In a field, y is a letter and no answer.
     page.get_by_label("Evidence to put first").press_sequentially("yes, it says so")
     page.get_by_role("button", name="Show what would change").click()
@@ -90,6 +94,19 @@ def test_a_proposal_is_edited_with_keys(person: Visitor) -> None:
     found = agreements_of(load_settings(person.served.root))
     (agreement,) = (each for each in found.values() if each.nl_term == "what we call it")
     assert agreement.evidence[0] == "yes, it says so"
+
+
+def test_a_key_that_is_pressed_twice_answers_one_proposal(person: Visitor) -> None:
+    before = proposed(person.served.root)
+    page = person.open("/map/proposals")
+    page.locator('[data-key="n"]').wait_for()
+    page.wait_for_load_state()
+    page.evaluate(
+        """() => ["n", "n", "y"].forEach((key) =>
+        document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true})))"""
+    )
+    expect(page.get_by_role("status")).to_contain_text("Refused.")
+    assert proposed(person.served.root) == before[1:]
 
 
 @both_ways

@@ -345,3 +345,15 @@ def test_what_registries_say_is_text_never_markup(page: PageClient, project: Pat
     assert HOSTILE in prompt_of(page.get(address(GROUP)))
     bad = page.client.get(address({"c1": HOSTILE, "c2": HOSTILE, "c3": HOSTILE}, edition=HOSTILE))
     assert "<script>alert" not in bad.text
+
+
+def test_a_search_works_if_the_cache_of_the_user_cannot_be_written(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stocked(project)
+    cache = tmp_path / "no folder"
+    cache.write_text("x", "utf-8")
+    monkeypatch.setenv("CODE_INTEL_CACHE_DIR", str(cache))
+    with opened_page(project) as page:
+        text = page.text("/commands?q=commit+my+changes")
+    assert "climpt-git group-commit unstaged-changes" in text
