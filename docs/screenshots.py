@@ -65,7 +65,7 @@ def take(browser: Browser, served: ServedPage) -> None:
         page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
         page.goto(f"{served.home}{path.format_map(names)}")
         if name == "overview":
-            page.locator("#findings #warnings").wait_for()
+            page.locator("#findings #warnings :is(ul, .good)").wait_for()
         # The footer names a folder of this machine.
         height = min(page.evaluate('document.querySelector("footer").offsetTop'), MAX_HEIGHT)
         page.screenshot(

@@ -16,6 +16,7 @@ from code_intel.tools.context.corpus_service import CorpusService, open_project,
 from code_intel.tools.context.freshness import refresh_changed
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import in_process
+from code_intel.ui.installation import InstallationCheck
 from code_intel.ui.map_cache import MapEntryCache
 from code_intel.ui.map_entries import MapEntries, MapEntry
 from code_intel.ui.updating import Updater
@@ -34,6 +35,7 @@ class OpenProject:
         services: The services of the map and the forest, for reading.
         context: The context for reading.
         updater: Updates the indexes in the background.
+        installation: Checks the installation in the background.
         writes: The last changes, which can be undone.
     """
 
@@ -42,6 +44,7 @@ class OpenProject:
     services: tuple[CorpusService, CorpusService] = field(init=False)
     context: GatewayContext = field(init=False)
     updater: Updater = field(init=False)
+    installation: InstallationCheck = field(init=False)
     writes: Writes = field(default_factory=Writes)
     _entries: MapEntryCache = field(default_factory=MapEntryCache)
     _figures: SessionFigureCache = field(default_factory=SessionFigureCache)
@@ -65,6 +68,8 @@ class OpenProject:
             map_cache=map_service.cache,
         )
         self.updater = Updater(self.settings)
+        embedders = {"map": map_service.embedder, "forest": forest_service.embedder}
+        self.installation = InstallationCheck(self.settings, embedders)
 
     def freshness(self) -> dict[str, Freshness]:
         """Return how complete and current each index is."""

@@ -76,8 +76,10 @@ async def test_what_sessions_did_is_counted(shop: Path) -> None:
         assert "MODIFY 1 0 0" in found
 
 
-def test_the_installation_is_checked_with_remedies(shop: Path) -> None:
+def test_the_installation_is_checked_while_no_page_waits(shop: Path) -> None:
     with opened_page(shop) as page:
+        assert "Checking…" in page.text("/doctor")
+        page.project.installation.wait()
         found = page.text("/doctor")
         assert "Everything that was checked" in found
         assert "agreements" in found

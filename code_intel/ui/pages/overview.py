@@ -16,7 +16,6 @@ from code_intel.learned.history.drafts import read_drafts
 from code_intel.learned.history.worth import Worth
 from code_intel.learned.proposals.review_file import read_review
 from code_intel.learned.status.agreement_status import AgreementStatus
-from code_intel.operations.doctor import findings_of
 from code_intel.operations.map.stats import map_worth
 from code_intel.operations.sessions import ListedSession, listed_sessions
 from code_intel.records import Freshness
@@ -81,11 +80,8 @@ async def overview(request: Request) -> Response:
 
 async def doctor(request: Request) -> Response:
     """Show the findings of `code-intel doctor` with their remedies."""
-    project = project_of(request)
-    map_service, forest_service = project.services
-    embedders = {"map": map_service.embedder, "forest": forest_service.embedder}
-    answer = await run_in_thread(findings_of, project.settings, embedders)
-    return render(request, "doctor.html", {**answer.data, "most": MAX_WARNINGS})
+    found = project_of(request).installation.state()
+    return render(request, "doctor.html", {"found": found, "most": MAX_WARNINGS})
 
 
 def _look(project: OpenProject) -> tuple[dict[str, Freshness], Overview]:
