@@ -18,7 +18,8 @@ from playwright.sync_api import Browser, sync_playwright  # noqa: E402 - the pat
 from browser.pages import places  # noqa: E402
 from browser.served_page import ServedPage, serving_page  # noqa: E402
 from browser.visits import FLAGS  # noqa: E402
-from demo_project import built  # noqa: E402
+from demo_project import built, environment  # noqa: E402
+from projects import BIN  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 WIDTH, MAX_HEIGHT = 1100, 1400
@@ -45,6 +46,8 @@ def main() -> None:
             os.environ[f"CODE_INTEL_{name}_DIR"] = f"{scratch}/{name.lower()}"
         shop = built(Path(scratch) / "shop")
         model = {"CODE_INTEL_EMBEDDING": "auto"}
+        sync = [str(BIN / "code-intel"), "sync"]
+        subprocess.run(sync, cwd=shop, env={**environment(shop), **model}, check=True)
         with sync_playwright() as playwright, serving_page(shop, env=model) as served:
             path = program.stdout.strip()
             browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
