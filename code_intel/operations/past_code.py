@@ -1,7 +1,7 @@
-"""Find the text of lines that a session has printed, as they were then.
+"""Find code as it was when a session printed it, or when an agreement was made.
 
-The journal keeps a digest of printed lines, not their text. The text is found if the file, or an
-earlier version of it in git, has lines with this digest.
+Journals and agreements keep digests of code, not its text. The text is found if the file, or an
+earlier version of it in git, has code with this digest.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from code_intel.chunking import decode
+from code_intel.chunking import decode, parse_file
 from code_intel.foundation import git
 from code_intel.index.corpus import MAX_FILE_BYTES
 from code_intel.session.state import Print
@@ -32,6 +32,30 @@ class PastCode(NamedTuple):
     lines: Mapping[int, str]
     missing: Sequence[Print]
     commits: Sequence[str]
+
+
+class PastDefinition(NamedTuple):
+    """The text of a definition, and the newest commit in which it is so."""
+
+    text: str
+    commit: str
+
+
+def past_definition(root: Path, file: str, digest: str) -> PastDefinition | None:
+    """Return the definition with a digest from the history of a file; this blocks.
+
+    Args:
+        root: The project.
+        file: The file, relative to the project; it must not be one that may hold secrets.
+        digest: The digest of the definition, as in `records.Symbol`.
+    """
+    for version in _commits(root, "", file):
+        lines = _text(root, version, file)
+        for symbol in parse_file(file, "\n".join(lines)).symbols:
+            if symbol.digest == digest:
+                text = "\n".join(lines[symbol.start_line - 1 : symbol.end_line])
+                return PastDefinition(text, version)
+    return None
 
 
 def past_code(

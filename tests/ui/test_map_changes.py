@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from code_intel.config import load_settings
+from code_intel.index.facade import Index
 from code_intel.learned.files import trash
 from code_intel.learned.history.state import open_state
 from code_intel.ui.rendering import url
@@ -17,6 +18,7 @@ from forms import forms_of, submit
 from learned.builders import agreements_of, confirmed_keys, file_contents, pairs_of, rewrite
 from map_files import LOGIN, agree, entry_page
 from page_client import PageClient, opened_page, text_of
+from programs import git
 
 CHANGE, UNDO = "/map/change", "/map/undo"
 NOTE = "---\nkind: convention\nconfirmed: false\n---\n\n# Be kind\n\nAlways.\n"
@@ -433,3 +435,24 @@ def test_the_undo_of_another_server_is_unknown(shop: Path) -> None:
         answer = other.client.post(UNDO, data=fields)
         assert answer.status_code == 409
         assert "cannot be undone any more" in text_of(answer.text)
+
+
+def test_a_confirmation_shows_how_the_code_has_changed_since(shop: Path) -> None:
+    file = agree(shop, *LOGIN)
+    git(shop, "init", "-q")
+    git(shop, "add", "--all")
+    git(shop, "commit", "-q", "-m", "Agree")
+    service = shop / "src" / "auth" / "service.py"
+    text = service.read_text("utf-8").replace("if user is None or not", "if user is not")
+    service.write_text(text, encoding="utf-8")
+    with Index(load_settings(shop).forest) as forest:
+        forest.complete(words_only=True)
+    with opened_page(shop) as page:
+        shown = planned(page, "confirm", file)
+        assert "Changes of the code since it was agreed on" in shown
+        assert any("if user is None or not" in line for line in diff_lines(shown, "removed"))
+        assert any("if user is not" in line for line in diff_lines(shown, "added"))
+        git(shop, "checkout", "-q", "--orphan", "empty")
+        git(shop, "commit", "-q", "-a", "-m", "Without a history")
+        shown = planned(page, "confirm", file)
+        assert "The code that was agreed on is not in the history of its file." in shown

@@ -19,13 +19,15 @@ from code_intel.operations.map.delete import delete_agreement, delete_note_named
 from code_intel.operations.map.preview import Applied, Operation
 from code_intel.operations.map.reject import reject_agreement
 from code_intel.operations.map.rename import rename_agreement
+from code_intel.operations.past_code import past_definition
 from code_intel.records import Definition
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.ui.access import form_of
+from code_intel.ui.diff import DiffLine, compare
 from code_intel.ui.language import N_
 from code_intel.ui.map_cache import shown_once
 from code_intel.ui.map_entries import MapEntry
-from code_intel.ui.pages.map.entry_code import code_of_entry
+from code_intel.ui.pages.map.entry_code import SymbolCode, code_of_entry
 from code_intel.ui.pages.map.two_steps import (
     Shown,
     Task,
@@ -247,7 +249,11 @@ async def _page(
     if entry.agreement and change.name in _JUDGED:
         evidence, context = entry.agreement.evidence, project_of(request).context
         said = await run_in_thread(code_of_entry, context, entry.symbol, entry.files, evidence)
+    code_changes = None
+    if said and said.code and entry.status == "changed":
+        code_changes = await run_in_thread(_code_changes, project_of(request), entry, said.code)
     data = {
+        "code_changes": code_changes,
         "is_index_older": is_older,
         "said": said,
         "change": change,
@@ -261,6 +267,15 @@ async def _page(
     status = HTTPStatus.CONFLICT if shown and shown.conflict else HTTPStatus.OK
     status = HTTPStatus.BAD_REQUEST if problem else status
     return render(request, "map/change.html", data, status)
+
+
+def _code_changes(project: OpenProject, entry: MapEntry, code: SymbolCode) -> list[DiffLine]:
+    """Return how the code differs from what was agreed on; [] if that is not in the history."""
+    digest = entry.agreement.digest if entry.agreement else ""
+    if code.hidden or not digest:
+        return []
+    past = past_definition(project.settings.root, code.file, digest)
+    return compare(past.text, "\n".join(line.text for line in code.lines)) if past else []
 
 
 def _hidden(change: Change, fields: Fields) -> Fields:
