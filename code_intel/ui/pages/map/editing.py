@@ -108,10 +108,12 @@ def _task(project: OpenProject, entry: MapEntry, digest: str, text: str, side: s
         return partial(edit_agreement, context, name, text, digest)
 
     new = {"side": side} if side in SIDES else {"text": text}
+    saved = N_("Saved. An agreement that was confirmed must be confirmed again.")
+    merged = N_("Saved. Run `git add` on the file, so that git takes the conflict as resolved.")
     return Task(
         title=N_("Save"),
         explained=N_("An agreement that was confirmed must be confirmed again."),
-        done=N_("Saved."),
+        done=merged if entry.status == "conflict" else saved,
         subject=entry.name,
         address=address,
         path=PATH,
