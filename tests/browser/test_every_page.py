@@ -65,7 +65,7 @@ def test_focus_is_visible_and_begins_with_a_link_to_the_content(
 ) -> None:
     page = opened(demo_visitor, name, Look())
     page.keyboard.press("Tab")
-    if not page.locator("[autofocus]").count():
+    if not page.locator("[autofocus], [data-focus]").count():
         assert page.evaluate("document.activeElement.getAttribute('href')") == "#content"
     page.keyboard.press("Tab")
     shown = page.evaluate(
