@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from code_intel.config import Settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError
 from code_intel.operations.doctor import findings_of
+from code_intel.ui.language import N_
 
 CHECK_INTERVAL_S = 10.0
 """Seconds from the end of a check until a page starts the next one."""
@@ -47,17 +47,28 @@ class InstallationCheck:
                 self._thread.start()
             return InstallationState(self._findings, self._is_checking)
 
+    def expire(self) -> None:
+        """Let the next page start a check, because something has changed."""
+        with self._lock:
+            self._ended = float("-inf")
+
     def wait(self) -> None:
         """Wait for the check that runs."""
         if self._thread is not None:
             self._thread.join()
 
     def _run(self) -> None:
-        found: Sequence[Mapping[str, Any]]
         try:
             found = findings_of(self._settings, self._embedders).data["findings"]
         except CodeIntelError as error:
-            what = {"area": "project", "level": "error", "what": error.message}
-            found = [what | {"remedy": error.hint}]
-        with self._lock:
-            self._findings, self._is_checking, self._ended = found, False, time.monotonic()
+            found = [_finding(error.message, error.hint)]
+        except BaseException:
+            found = [_finding(N_("The check failed."), N_("The terminal shows why."))]
+            raise
+        finally:
+            with self._lock:
+                self._findings, self._is_checking, self._ended = found, False, time.monotonic()
+
+
+def _finding(what: str, remedy: str) -> dict[str, str]:
+    return {"area": "project", "level": "error", "what": what, "remedy": remedy}

@@ -1,13 +1,10 @@
 """The entries of the map, agreements and notes, as rows of its list."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-
-from starlette.requests import Request
-from starlette.responses import Response
 
 from code_intel.chunking.agreement_body import encodable
 from code_intel.errors import NotFoundError
@@ -26,7 +23,6 @@ from code_intel.tools.context.gateway import GatewayContext
 from code_intel.ui.language import N_
 from code_intel.ui.references import named
 
-Handler = Callable[[Request], Awaitable[Response]]
 KINDS = (N_("agreement"), N_("convention"), N_("decision"), N_("warning"))
 
 

@@ -67,9 +67,9 @@ class OpenProject:
             opens_commands=self._open_commands,
             map_cache=map_service.cache,
         )
-        self.updater = Updater(self.settings)
         embedders = {"map": map_service.embedder, "forest": forest_service.embedder}
         self.installation = InstallationCheck(self.settings, embedders)
+        self.updater = Updater(self.settings, self.installation.expire)
 
     def freshness(self) -> dict[str, Freshness]:
         """Return how complete and current each index is."""
@@ -79,18 +79,18 @@ class OpenProject:
         """Return the entries of the map with their status; this blocks."""
         return self._entries.entries(self.context)
 
-    def map_entry(self, file: str, *, indexes: bool = True) -> MapEntry:
-        """Return an entry of the map, judged by its files as they are now; this blocks.
+    def map_entry(self, file: str, *, indexes: bool = False) -> MapEntry:
+        """Return an entry of the map, judged by the index as it is now; this blocks.
 
         Args:
             file: The name of its file, or a `reference`.
-            indexes: Whether to index its source files first if they have changed.
+            indexes: Whether to index its source files first if they have changed, for a change.
 
         Raises:
             NotFoundError: The map has no file of this name.
         """
         entry = self.map_entries().named(file)
-        if indexes and not self.readonly and entry.agreement:
+        if indexes and entry.agreement:
             refresh_changed(self.writing(), entry.files)
         return self._entries.entry(self.context, file)
 

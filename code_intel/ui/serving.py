@@ -6,6 +6,7 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from html import escape
+from pathlib import Path
 from typing import NoReturn
 
 from code_intel.config import Settings
@@ -64,7 +65,11 @@ def serve_ui(
         with address.socket:
             await web.serve(sockets=[address.socket])
 
-    serve_until_signal(web, serve, close=project.close)
+    def close() -> None:
+        project.close()
+        durable.remove(_private_page(settings, access))
+
+    serve_until_signal(web, serve, close)
 
 
 def _say(line: str) -> None:
@@ -91,9 +96,13 @@ def _open_browser(settings: Settings, access: Access) -> None:
         browser, webbrowser.BackgroundBrowser
     ):
         return  # it would take over the terminal
-    page = settings.state_dir / "ui" / f"open-{access.port}.html"
+    page = _private_page(settings, access)
     durable.make_folder(page.parent, 0o700)
     target = escape(access.link, quote=True)
     durable.remove(page)
     durable.create(page, f'<meta http-equiv="refresh" content="0;url={target}">'.encode(), 0o600)
     browser.open(page.as_uri())
+
+
+def _private_page(settings: Settings, access: Access) -> Path:
+    return settings.state_dir / "ui" / f"open-{access.port}.html"

@@ -1,6 +1,7 @@
 """Update the indexes in the background, as `code-intel sync` does, and say how far it is."""
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -8,6 +9,7 @@ from code_intel.config import Settings
 from code_intel.errors import CodeIntelError
 from code_intel.learned.files.changes import sync
 from code_intel.tools.context.corpus_service import CorpusService, open_project
+from code_intel.ui.language import N_
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,11 @@ class UpdateState:
 
 
 class Updater:
-    """Runs one update at a time."""
+    """Runs one update at a time, and calls `ended` after each."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, ended: Callable[[], None] = lambda: None) -> None:
         self._settings = settings
+        self._ended = ended
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -49,6 +52,11 @@ class Updater:
             self._thread.start()
             return True
 
+    def wait(self) -> None:
+        """Wait for the update that runs."""
+        if self._thread is not None:
+            self._thread.join()
+
     def stop(self) -> None:
         """Stop the update; what it has indexed is kept."""
         self._stopping.set()
@@ -56,12 +64,15 @@ class Updater:
             self._thread.join(timeout=1)
 
     def _run(self) -> None:
-        problem = ""
+        problem = N_("The update failed. The terminal shows why.")
         try:
             self._update()
+            problem = ""
         except CodeIntelError as error:
             problem = f"{error.message} {error.hint}"
-        self.state = UpdateState(problem=problem)
+        finally:
+            self._ended()
+            self.state = UpdateState(problem=problem)
 
     def _update(self) -> None:
         sync(self._settings, datetime.now(UTC))

@@ -84,7 +84,7 @@ def test_each_agent_has_its_registry_and_a_broken_one_says_why(
     assert "Of the other" in page.text("/commands?agent=other")
     broken = page.text("/commands?agent=broken")
     assert "b.json cannot be used" in broken
-    assert "climpt 7" in page.text("/commands?agent=nobody")
+    assert "climpt 7" in page.text("/commands?agent=missing")
 
 
 def test_a_broken_config_is_reported(page: PageClient, project: Path) -> None:

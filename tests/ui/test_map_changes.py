@@ -271,6 +271,8 @@ def test_a_rename_shows_where_the_symbol_moved(shop: Path) -> None:
     service = shop / "src" / "auth" / "service.py"
     rewrite(service, lambda text: text.replace("def login", "def sign_in"))
     with opened_page(shop) as page:
+        page.post("/update")
+        page.project.updater.wait()
         entry = page.get(entry_page(file, shop))
         assert "was renamed to AuthService.sign_in" in text_of(entry)
         shown = planned(page, "rename", file)

@@ -173,14 +173,20 @@ def test_a_large_map_is_judged_again_in_the_background(shop: Path) -> None:
         assert sorted(after[file].status for file in after) == ["changed", "valid"]
 
 
-def test_one_entry_is_judged_by_the_code_as_it_is_now(shop: Path) -> None:
+def test_an_entry_says_when_the_source_is_newer_than_the_index(shop: Path) -> None:
     file = agree(shop, *LOGIN)
     with opened_page(shop) as page:
         assert '<span class="state valid">' in page.get(entry_page(file, shop))
         rewrite(
             shop / "src" / "auth" / "service.py", lambda text: text.replace("def login", "def go")
         )
-        assert '<span class="state changed">' in page.get(entry_page(file, shop))
+        newer = "The source has changed since it was indexed"
+        assert newer in page.get(entry_page(file, shop))
+        page.post("/update")
+        page.project.updater.wait()
+        found = page.get(entry_page(file, shop))
+        assert newer not in found
+        assert '<span class="state changed">' in found
         assert rows(page, "/map?state=changed") == ["login"]
 
 

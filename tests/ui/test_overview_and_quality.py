@@ -83,3 +83,15 @@ def test_the_installation_is_checked_while_no_page_waits(shop: Path) -> None:
         found = page.text("/doctor")
         assert "Everything that was checked" in found
         assert "agreements" in found
+
+
+def test_an_update_leads_to_a_new_check(shop: Path) -> None:
+    with opened_page(shop) as page:
+        installation = page.project.installation
+        page.text("/doctor")
+        installation.wait()
+        assert not installation.state().is_checking
+        page.post("/update")
+        page.project.updater.wait()
+        assert installation.state().is_checking
+        installation.wait()

@@ -34,7 +34,7 @@ from code_intel.ui.pages.code import Line
 from code_intel.ui.pages.map.changes import changes_of
 from code_intel.ui.pages.map.editing import is_editable
 from code_intel.ui.pages.map.entry_code import CodeOfEntry, code_of_entry
-from code_intel.ui.pages.map.two_steps import notice_of
+from code_intel.ui.pages.map.two_steps import is_index_older, notice_of
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render
 
@@ -108,9 +108,12 @@ class EntryPage:
 
 async def show(request: Request) -> Response:
     """Show an entry."""
-    page = await run_in_thread(_read, project_of(request), request.query_params.get("file", ""))
+    project = project_of(request)
+    page = await run_in_thread(_read, project, request.query_params.get("file", ""))
+    files = page.entry.files if page.entry.agreement else ()
     data = {
         "page": page,
+        "is_index_older": await run_in_thread(is_index_older, project, files),
         "entry": page.entry,
         "events": EVENTS,
         "changes": changes_of(page.entry),

@@ -34,7 +34,7 @@ from code_intel.tools.context.freshness import changed_files
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.ui.access import form_of
 from code_intel.ui.diff import DiffLine, compare
-from code_intel.ui.map_entries import Handler
+from code_intel.ui.map_cache import Handler
 from code_intel.ui.project import OpenProject, project_of
 from code_intel.ui.rendering import render
 from code_intel.ui.writes import Write
