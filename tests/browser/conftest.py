@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from browser.served_page import PATIENCE_S, ServedPage, serving_page
 from browser.visits import FLAGS, Visitor, Watch, origin_of
 
+expect.set_options(timeout=30_000)  # for busy machines; the default is 5 s
 FOLDER = Path(__file__).resolve().parent
 PROGRAM = FOLDER.parents[1] / ".ci" / "browser"
 

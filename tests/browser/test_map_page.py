@@ -222,7 +222,11 @@ def test_a_rename_follows_the_symbol(visitor: Visitor, shop: Path) -> None:
     rewrite(
         shop / "src" / "auth" / "service.py", lambda text: text.replace("def login", "def enter")
     )
+    page = visitor.open("/")
+    page.get_by_role("button", name="Update both").click()
+    expect(page.locator("#freshness progress")).to_have_count(0)
     page = visitor.open(entry_page(file, shop))
+    expect(page.locator("main")).to_contain_text("was renamed to AuthService.enter")
     page.get_by_role("link", name="Rename").click()
     expect(page.locator("main")).to_contain_text("now called AuthService.enter")
     press(page, "y")

@@ -30,7 +30,7 @@ learned_at: "2026-01-01T00:00:00+00:00"
 - two
 >>>>>>> feature/<b>
 
-## Notes of ours
+## Notes
 
 Kept.
 """
