@@ -10,7 +10,6 @@ from code_intel.errors import RegistryError
 from code_intel.registry import execution, place
 from code_intel.registry.loading import Registries
 from code_intel.registry.records import DEFAULT_AGENT, Command, ExecutionResult
-from code_intel.tools.commands.command_describe import describe
 from code_intel.tools.commands.command_execute import chosen, data_of
 from code_intel.tools.commands.command_list import has_name
 from code_intel.tools.commands.command_search import command_data, search
@@ -47,19 +46,6 @@ async def search_commands(context: CommandContext, inputs: Mapping[str, Any]) ->
         UsageError: An input is wrong; the error names the field.
     """
     return await call_tool(context, search, inputs)
-
-
-async def describe_command(context: CommandContext, inputs: Mapping[str, Any]) -> Answer:
-    """Describe a command, or all commands of one name.
-
-    Args:
-        context: The project's commands.
-        inputs: Inputs of the tool `describe`: `agent`, `c1`, `c2`, `c3`.
-
-    Raises:
-        NotFoundError: There is no such command.
-    """
-    return await call_tool(context, describe, inputs)
 
 
 async def call_tool(

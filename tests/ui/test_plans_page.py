@@ -74,7 +74,7 @@ def hrefs(found: str, start: str) -> list[str]:
 
 def test_without_plans_the_page_says_how_one_is_made(page: PageClient, shop: Path) -> None:
     before = file_tree(shop)
-    assert "There are no plans yet. `code-intel plan GOAL` creates one." in page.text("/plans")
+    assert "There are no plans yet. code-intel plan GOAL creates one." in page.text("/plans")
     assert "There are no knowledge pages yet." in page.text("/plans/knowledge")
     assert file_tree(shop) == before
 
