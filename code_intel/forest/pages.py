@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from code_intel.chunking import knowledge_page
 from code_intel.chunking.words import words
 from code_intel.forest.ranking.question import RankedQuestion
+from code_intel.forest.source_store import SourceStore
 from code_intel.index.rows import ChunkRow
 from code_intel.index.store import Store
 from code_intel.records import PAGE_TAG, Hit
@@ -34,7 +35,7 @@ PAGE_RANK = 10
 of 148 questions."""
 
 
-def pages_of(store: Store) -> tuple[int, ...]:
+def pages_of(store: SourceStore) -> tuple[int, ...]:
     """Return the chunk ids of all pages, the last indexed ones last."""
     with store.snapshot():
         return store.cached("pages", store.version_token(), lambda _: tuple(sorted(store.pages())))

@@ -24,6 +24,7 @@ from code_intel.index.history.commits import Commits
 from code_intel.index.rows import (
     ChunkPlace,
     ChunkRow,
+    CommitHit,
     DocumentRow,
     index_words,
     match_any,
@@ -147,6 +148,10 @@ class Store:
     def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
         """Return (chunk id, cosine) of the nearest chunks; see `Generations.nearest`."""
         return self.generations.nearest(query, limit)
+
+    def commit_hits(self, terms: Iterable[str]) -> dict[str, CommitHit]:
+        """Return the files that earlier commits changed; see `Commits.hits`."""
+        return self.commits.hits(terms)
 
     def chunk_rows(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
         """Return the chunks of `ids` that exist."""

@@ -215,7 +215,7 @@ def test_page_is_found_at_once_although_git_ignores_it(project: Path, forest: In
     path = written(project, plan(GOAL), forest)
     name = path.relative_to(project).as_posix()
     for _ in range(2):
-        hits = search(forest.store, GOAL, None, top_k=5, own=True)
+        hits = search(forest.store, GOAL, None, top_k=5, own=forest.store)
         (hit,) = [hit for hit in hits if "knowledge" in hit.why]
         assert hit.document == name
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -232,15 +232,17 @@ def test_page_is_found_at_once_although_git_ignores_it(project: Path, forest: In
 
 @pytest.mark.covers("rule.knowledge.beside")
 def test_page_ranks_after_the_source_without_changing_it(project: Path, forest: Index) -> None:
-    before = search(forest.store, GOAL, None, top_k=10, own=True)
+    before = search(forest.store, GOAL, None, top_k=10, own=forest.store)
     revision = forest.store.revision()
     written(
         project, plan(GOAL, final=tuple(result(hit.document, hit.chunk) for hit in before)), forest
     )
     for most in (1, 5, 10, 13):
-        hits = search(forest.store, GOAL, None, top_k=most, own=True)
+        hits = search(forest.store, GOAL, None, top_k=most, own=forest.store)
         source = [hit for hit in hits if "knowledge" not in hit.why]
-        assert source == search(forest.store, GOAL, None, top_k=most, file_pattern="*.py", own=True)
+        assert source == search(
+            forest.store, GOAL, None, top_k=most, file_pattern="*.py", own=forest.store
+        )
         scores = [hit.score or 0.0 for hit in hits]
         assert scores == sorted(scores, reverse=True)
         assert hits.index(next(h for h in hits if "knowledge" in h.why)) == min(most, 10)
@@ -250,7 +252,9 @@ def test_page_ranks_after_the_source_without_changing_it(project: Path, forest: 
 def test_unrelated_page_is_not_shown(project: Path, forest: Index) -> None:
     written(project, plan("Which colours do buttons have?"), forest)
     assert not [
-        h for h in search(forest.store, GOAL, None, top_k=5, own=True) if "knowledge" in h.why
+        h
+        for h in search(forest.store, GOAL, None, top_k=5, own=forest.store)
+        if "knowledge" in h.why
     ]
 
 
@@ -261,7 +265,7 @@ def test_a_page_is_found_by_meaning_too(project: Path) -> None:
         path = written(project, plan("login token check"))
         index.refresh(path)
         (vector,) = embedder.queries(["login token check"])
-        hits = search(index.store, "login token check", vector, top_k=5, own=True)
+        hits = search(index.store, "login token check", vector, top_k=5, own=index.store)
         assert [Path(h.document).name for h in hits if "knowledge" in h.why] == [path.name]
         assert index.store.check() == []
 
@@ -276,7 +280,7 @@ def test_relevant_page_is_found_among_many(project: Path) -> None:
         index.complete(words_only=True)
         path = written(project, plan("zebra token login check"))
         sync_document(index.store, index.config, path)
-        hits = search(index.store, "zebra token login check", None, top_k=3, own=True)
+        hits = search(index.store, "zebra token login check", None, top_k=3, own=index.store)
     assert [hit.document for hit in hits if "knowledge" in hit.why] == [
         path.relative_to(project).as_posix()
     ]
@@ -289,7 +293,7 @@ def test_page_of_changed_files_is_marked_stale(project: Path, forest: Index, wha
     source = project / "src" / "auth.py"
 
     def tags() -> list[tuple[str, ...]]:
-        hits = search(forest.store, GOAL, None, top_k=5, own=True)
+        hits = search(forest.store, GOAL, None, top_k=5, own=forest.store)
         return [hit.why for hit in hits if "knowledge" in hit.why]
 
     assert tags() == [("knowledge",)]
@@ -301,12 +305,12 @@ def test_page_of_changed_files_is_marked_stale(project: Path, forest: Index, wha
 @pytest.mark.covers("rule.knowledge.partial")
 def test_page_of_a_partial_plan_is_marked_where_it_is_read(project: Path, forest: Index) -> None:
     written(project, plan(GOAL, score=0.5), forest)
-    hits = search(forest.store, GOAL, None, top_k=1, own=True)
+    hits = search(forest.store, GOAL, None, top_k=1, own=forest.store)
     text = hits_text([(hit, hit.chunk) for hit in hits])
     assert "[page of a query plan: knowledge, partial]" in text
     (project / "src" / "auth.py").unlink()
     forest.complete(words_only=True)
-    hits = search(forest.store, GOAL, None, top_k=1, own=True)
+    hits = search(forest.store, GOAL, None, top_k=1, own=forest.store)
     text = hits_text([(hit, hit.chunk) for hit in hits])
     assert text.count("[page of a query plan: knowledge, stale, partial]") == 1
 
@@ -327,7 +331,8 @@ def test_pages_in_a_moved_folder_are_indexed(project: Path) -> None:
     with Index(settings.forest) as index:
         index.complete(words_only=True)
         assert any(
-            "knowledge" in hit.why for hit in search(index.store, GOAL, None, top_k=5, own=True)
+            "knowledge" in hit.why
+            for hit in search(index.store, GOAL, None, top_k=5, own=index.store)
         )
         indexed = [row.path for row in index.store.documents() if row.path.startswith("notes/")]
         assert indexed == [path.relative_to(project).as_posix()]

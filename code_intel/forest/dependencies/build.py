@@ -11,7 +11,7 @@ from code_intel.forest.dependencies.graph import Graph, links_of
 from code_intel.forest.dependencies.manifests import is_manifest
 from code_intel.forest.dependencies.project import Project
 from code_intel.forest.dependencies.resolvers import is_named
-from code_intel.index.store import Store
+from code_intel.forest.source_store import SourceStore
 
 
 class _GraphState(NamedTuple):
@@ -34,7 +34,7 @@ class _GraphState(NamedTuple):
     graph: Graph
 
 
-def graph_of(store: Store, bases: Sequence[str] = ()) -> Graph:
+def graph_of(store: SourceStore, bases: Sequence[str] = ()) -> Graph:
     """Return the import graph of the current index.
 
     Args:
@@ -44,12 +44,12 @@ def graph_of(store: Store, bases: Sequence[str] = ()) -> Graph:
     return _state_of(store, bases).graph
 
 
-def project_of(store: Store, bases: Sequence[str] = ()) -> Project:
+def project_of(store: SourceStore, bases: Sequence[str] = ()) -> Project:
     """Return the project that resolves imports of the current index; see `graph_of`."""
     return _state_of(store, bases).project
 
 
-def _state_of(store: Store, bases: Sequence[str]) -> _GraphState:
+def _state_of(store: SourceStore, bases: Sequence[str]) -> _GraphState:
     with store.snapshot():
         version = store.revision(), tuple(bases)
         state: _GraphState = store.cached(
@@ -58,7 +58,7 @@ def _state_of(store: Store, bases: Sequence[str]) -> _GraphState:
         return state
 
 
-def _build(store: Store, bases: tuple[str, ...], before: _GraphState | None) -> _GraphState:
+def _build(store: SourceStore, bases: tuple[str, ...], before: _GraphState | None) -> _GraphState:
     documents = store.digests()
     files = {path: language for path, language, _ in documents}
     digests = {path: digest for path, _, digest in documents}
@@ -84,7 +84,7 @@ def _build(store: Store, bases: tuple[str, ...], before: _GraphState | None) -> 
     return _GraphState(digests, targets, texts, names, project, graph)
 
 
-def _names(store: Store, paths: Sequence[str]) -> dict[str, Collection[str]]:
+def _names(store: SourceStore, paths: Sequence[str]) -> dict[str, Collection[str]]:
     """Return the names that documents define outside nested classes."""
     names: dict[str, set[str]] = {path: set() for path in paths}
     for definition in store.defined_in(paths) if paths else ():
@@ -93,14 +93,14 @@ def _names(store: Store, paths: Sequence[str]) -> dict[str, Collection[str]]:
     return {**names}
 
 
-def _texts(store: Store, paths: Iterable[str]) -> dict[str, str]:
+def _texts(store: SourceStore, paths: Iterable[str]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for chunk in store.chunks_of(paths):
         texts[chunk.path] = texts.get(chunk.path, "") + chunk.text
     return texts
 
 
-def _targets(store: Store, paths: Sequence[str] | None) -> dict[str, Sequence[str]]:
+def _targets(store: SourceStore, paths: Sequence[str] | None) -> dict[str, Sequence[str]]:
     targets: dict[str, list[str]] = {}
     for path, target in store.imports(paths):
         targets.setdefault(path, []).append(target)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.forest.pages import pages_of
 from code_intel.forest.ranking.question import Name, RankedQuestion
+from code_intel.forest.source_store import SourceStore
 from code_intel.index.rows import ChunkPlace
-from code_intel.index.store import Store
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
@@ -61,7 +61,7 @@ class FoundWords(NamedTuple):
     named: Mapping[Name, Sequence[int]]
 
 
-def find_words(store: Store, question: RankedQuestion, limit: int) -> FoundWords:
+def find_words(store: SourceStore, question: RankedQuestion, limit: int) -> FoundWords:
     """Search the index by words, names and definitions, `limit` chunks each."""
     with store.snapshot():
         return FoundWords(
@@ -74,7 +74,7 @@ def find_words(store: Store, question: RankedQuestion, limit: int) -> FoundWords
 
 
 def gather(
-    store: Store,
+    store: SourceStore,
     question: RankedQuestion,
     vector: "NDArray[np.float32] | None",
     limit: int,
@@ -105,7 +105,7 @@ def gather(
     return sorted(files.values(), key=lambda file: file.path)
 
 
-def _nearest(store: Store, vector: "NDArray[np.float32]", limit: int) -> dict[int, float]:
+def _nearest(store: SourceStore, vector: "NDArray[np.float32]", limit: int) -> dict[int, float]:
     """Return the cosines of the `limit` nearest chunks that are not pages of query plans."""
     pages = frozenset(pages_of(store))
     near = store.vector_hits(vector, limit + len(pages))

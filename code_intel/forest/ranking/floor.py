@@ -12,7 +12,7 @@ from typing import NamedTuple
 from code_intel.chunking.lexicon import english
 from code_intel.forest.ranking.evidence import File
 from code_intel.forest.ranking.question import RankedQuestion
-from code_intel.index.store import Store
+from code_intel.forest.source_store import SourceStore
 
 FITTED_MODEL = "multilingual-e5-small/"
 """Start of the identities of the engines for which `WITH_VECTORS` was fitted."""
@@ -64,7 +64,9 @@ WITH_VECTORS = FloorConstants(
 )
 
 
-def is_likely(store: Store, query: str, question: RankedQuestion, files: Sequence[File]) -> bool:
+def is_likely(
+    store: SourceStore, query: str, question: RankedQuestion, files: Sequence[File]
+) -> bool:
     """Return whether the best of the files found is likely to answer.
 
     With vectors of a model for which nothing was fitted, everything is likely.
@@ -102,7 +104,7 @@ def reaches(constants: FloorConstants, measures: FloorMeasures) -> bool:
 
 
 def measures_of(
-    store: Store, query: str, question: RankedQuestion, files: Sequence[File]
+    store: SourceStore, query: str, question: RankedQuestion, files: Sequence[File]
 ) -> FloorMeasures:
     """Return how well the best of the files found match a question."""
     chunks, counts = store.word_counts(question.terms)

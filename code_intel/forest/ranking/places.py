@@ -7,7 +7,7 @@ from dataclasses import replace
 from code_intel.chunking.languages import row_of
 from code_intel.forest.matched_lines import best_line, first_match
 from code_intel.forest.ranking.question import RankedQuestion, read
-from code_intel.index.store import Store
+from code_intel.forest.source_store import SourceStore
 from code_intel.records import Definition, Hit
 
 FURTHER_PLACE = 0.7
@@ -17,7 +17,7 @@ MAX_SYMBOLS = 12
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|<!--|\"\"\")")
 
 
-def places_of(store: Store, query: str, hits: Sequence[Hit], per_file: int) -> list[Hit]:
+def places_of(store: SourceStore, query: str, hits: Sequence[Hit], per_file: int) -> list[Hit]:
     """Return the hits with further places of their files, each with its line and symbols.
 
     Args:

@@ -8,20 +8,20 @@ index gives the same result.
 from collections.abc import Mapping
 from itertools import takewhile
 
-from code_intel.index.store import Store
+from code_intel.forest.source_store import SourceStore
 
 MAX_DOCUMENTS = 16
 MIN_AGE_GAP_NS = 3600 * 10**9
 """Minimum difference between a recent document and the newest one that is not recent."""
 
 
-def recent_of(store: Store) -> Mapping[str, float]:
+def recent_of(store: SourceStore) -> Mapping[str, float]:
     """Return the recently changed documents: 1 for the latest, less for older ones."""
     with store.snapshot():
         return store.cached("recent", store.revision(), lambda _: _recent(store))
 
 
-def _recent(store: Store) -> Mapping[str, float]:
+def _recent(store: SourceStore) -> Mapping[str, float]:
     *latest, (_, next_mtime) = store.latest(MAX_DOCUMENTS + 1) or [("", 0)]
     if len(latest) < MAX_DOCUMENTS:
         return {}

@@ -19,6 +19,7 @@ from code_intel.forest.ranking.recency import recent_of
 from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES, Signal, weight_of
 from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.forest.ranking.trace import RowTrace
+from code_intel.forest.source_store import SourceStore
 from code_intel.forest.text.globs import matches
 from code_intel.foundation.spelling import composed
 from code_intel.index.rows import ChunkPlace, ChunkRow
@@ -45,7 +46,7 @@ class FileRanking(NamedTuple):
 
 
 def search(
-    store: Store,
+    store: SourceStore,
     query: str,
     vector: "NDArray[np.float32] | None",
     *,
@@ -56,7 +57,7 @@ def search(
     situation: Situation | None = None,
     without: Collection[str] = (),
     floor: bool = True,
-    own: bool = False,
+    own: Store | None = None,
     words: FoundWords | None = None,
     explain: bool = False,
 ) -> list[Hit]:
@@ -74,7 +75,7 @@ def search(
         situation: What is known besides the question; by default the recently changed documents.
         without: Names of rows of `signals.RANKING` to skip.
         floor: Whether hits are left out that are not likely; see `is_likely`.
-        own: Whether to add the best page of a query plan, if one matches.
+        own: The index whose best page of a query plan is added, if one matches.
         words: What `search_words` found for this question and these filters.
         explain: Whether hits say what each row of `signals.RANKING` gave to their file.
     """
@@ -83,7 +84,7 @@ def search(
         return []
     files = gather(store, question, vector, _limit(directory, file_pattern), words)
     likely = not floor or is_likely(store, query, question, files)
-    if not (likely or own):
+    if not likely and own is None:
         return []
     nearest = max((cosine for file in files for cosine in file.cosines.values()), default=0.0)
     if directory or file_pattern:
@@ -92,14 +93,14 @@ def search(
     state = state_of(store, question, files, bases, situation)
     ranked = rank(state, without, trace)[: max(top_k, 0)] if likely else []
     hits = _hits(store, ranked, trace)
-    page = pages.best_page(store, question, vector, nearest) if own else None
-    if page is None or top_k < 1 or not within(page.path, directory, file_pattern):
+    page = pages.best_page(own, question, vector, nearest) if own else None
+    if page is None or own is None or top_k < 1 or not within(page.path, directory, file_pattern):
         return hits
-    return pages.insert_page(hits, page, pages.tags_of(store, page))
+    return pages.insert_page(hits, page, pages.tags_of(own, page))
 
 
 def search_words(
-    store: Store, query: str, directory: str = "", file_pattern: str = ""
+    store: SourceStore, query: str, directory: str = "", file_pattern: str = ""
 ) -> FoundWords:
     """Return what the words of a question find, which needs no vector."""
     return find_words(store, read(query), _limit(directory, file_pattern))
@@ -111,7 +112,7 @@ def _limit(directory: str, file_pattern: str) -> int:
 
 
 def state_of(
-    store: Store,
+    store: SourceStore,
     question: RankedQuestion,
     files: Sequence[File],
     bases: Sequence[str],
@@ -120,7 +121,7 @@ def state_of(
     """Return the state in which `rank` compares the files that `gather` found."""
     if situation is None:
         situation = Situation(recent=recent_of(store))
-    commits = store.commits.hits(question.terms) if files else {}
+    commits = store.commit_hits(question.terms) if files else {}
     graph = graph_of(store, bases)
     return RankingState(files, question, bases, graph, situation, commits, store.chunk_texts)
 
@@ -166,7 +167,7 @@ def _apply(signal: Signal, state: RankingState) -> None:
         state.why.setdefault(path, []).append(tag)
 
 
-def _hits(store: Store, ranked: Sequence[FileRanking], trace: RowTrace | None) -> list[Hit]:
+def _hits(store: SourceStore, ranked: Sequence[FileRanking], trace: RowTrace | None) -> list[Hit]:
     """Return the best chunk of each file, with its next ones, which score in relation to it."""
     rated = [_rated_chunks(each.file)[: MAX_PASSAGES + 1] for each in ranked]
     chunk_rows = store.chunk_rows(place.id for chunks in rated for place, _ in chunks)
@@ -202,7 +203,7 @@ def best_chunks(file: File) -> tuple[ChunkPlace, ...]:
     return tuple(row for row, _ in _rated_chunks(file))
 
 
-def first_chunks(store: Store, ranked: Iterable[FileRanking]) -> list[ChunkRow]:
+def first_chunks(store: SourceStore, ranked: Iterable[FileRanking]) -> list[ChunkRow]:
     """Return the best chunk of each file, with its text."""
     places = [best_chunks(each.file)[0] for each in ranked]
     rows = store.chunk_rows(place.id for place in places)

@@ -175,7 +175,7 @@ class CorpusService:
                 directory=directory,
                 file_pattern=file_pattern,
                 bases=bases(self.index.config),
-                own=own,
+                own=store if own else None,
                 words=words,
                 explain=explain,
             )

@@ -307,7 +307,10 @@ def test_removed_page_is_no_longer_found(project: Path, run: Run, words: tuple[s
 
     def hits() -> set[str]:
         with Index(config, readonly=True) as forest:
-            return {hit.document for hit in search(forest.store, GOALS[0], None, top_k=5, own=True)}
+            return {
+                hit.document
+                for hit in search(forest.store, GOALS[0], None, top_k=5, own=forest.store)
+            }
 
     with Index(config) as forest:
         forest.complete(words_only=True)
