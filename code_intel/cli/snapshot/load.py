@@ -30,17 +30,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load the file; return 1 if nothing in it is of use here."""
     path = Path(args.file).expanduser().absolute()
-    _, forest = open_project(project_of(args), readonly=args.dry_run)
+    services = open_project(project_of(args), readonly=args.dry_run)
+    agreements, forest = (service.index for service in services)
     try:
         with Snapshot(path) as snapshot, progress() as advance:
             loaded = load(
-                forest.index,
+                forest,
                 snapshot,
                 dry_run=args.dry_run,
                 progress=lambda done, total: advance(done, total, "snapshot: files"),
             )
+        if not args.dry_run:
+            agreements.complete(words_only=True)  # a search asks the map first
     finally:
-        forest.index.close()
+        for service in services:
+            service.index.close()
     data = {
         "file": str(path),
         "model": snapshot.identity,
@@ -58,6 +62,6 @@ def run(args: argparse.Namespace) -> int:
     if loaded.new:
         lines.append(f"  {counted(loaded.new, 'file')} here: not in the snapshot")
     if not args.dry_run:
-        lines.append(f"Next: `{forest.index.command}`, or start a server, for words and the rest.")
+        lines.append(f"Next: `{forest.command}`, or start a server, for words and the rest.")
     emit(args, data, "\n".join(lines))
     return 0 if loaded.used or KNOWN in loaded.unused else 1

@@ -70,11 +70,13 @@ def snapshot_of(
         active = store.generations.active()
         written.identity = active.identity
         written.pending = store.pending_count()
-        files = _files(index, active, written, progress)
-        written.data = dump(active.identity, active.dimensions, files)
+        if active.dimensions:
+            files = _files(index, active, written, progress)
+            written.data = dump(active.identity, active.dimensions, files)
     if not written.vectors:
         raise NotFoundError(
-            f"The index at {store.path} has no vectors.", hint=f"Run `{index.command}`."
+            f"The index at {store.path} has no vectors of files that are as they were indexed.",
+            hint=f"Run `{index.command}`.",
         )
     return written
 
