@@ -149,7 +149,18 @@ def count_rows(file: Path) -> int:
 
 def show(rows: Sequence[Row]) -> None:
     """Print a line for each folder."""
-    heads = ("files", "vectors", "words", "vectors s", "write", "MB", "load", "cpu", "search", "sync")
+    heads = (
+        "files",
+        "vectors",
+        "words",
+        "vectors s",
+        "write",
+        "MB",
+        "load",
+        "cpu",
+        "search",
+        "sync",
+    )
     print(f"{'':<16}" + "".join(f"{head:>10}" for head in heads) + f"{'embedded':>10}")
     for row in rows:
         counts = f"{row.name[:15]:<16}{row.files:>10,}{row.vectors:>10,}"

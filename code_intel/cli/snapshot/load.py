@@ -14,6 +14,7 @@ from pathlib import Path
 from code_intel.cli.output import emit, progress
 from code_intel.cli.project import add_project, project_of
 from code_intel.cli.snapshot.reasons import rows_of, sentences
+from code_intel.errors import EmbeddingError
 from code_intel.foundation.text import counted
 from code_intel.index.snapshot.format import Snapshot
 from code_intel.index.snapshot.loading import KNOWN, load
@@ -33,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
     services = open_project(project_of(args), readonly=args.dry_run)
     agreements, forest = (service.index for service in services)
     try:
+        if why := services[1].embedder.why_unavailable():
+            raise EmbeddingError(why)
         with Snapshot(path) as snapshot, progress() as advance:
             loaded = load(
                 forest,

@@ -33,8 +33,8 @@ else:
 
 VERSION = 1
 MAGIC = b"code-intel snapshot "
-DAMAGED, NEWER = "snapshot_damaged", "snapshot_newer"
-"""Error codes."""
+DAMAGED = "snapshot_damaged"
+NEWER = "snapshot_newer"
 
 MAX_HEADER_BYTES = 2 << 20
 MAX_LIST_BYTES = 4 << 20

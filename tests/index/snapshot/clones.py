@@ -82,6 +82,13 @@ def load_into(index: Index, file: Path, *, dry_run: bool = False) -> Loaded:
         return load(index, snapshot, dry_run=dry_run)
 
 
+def unpacked(data: bytes) -> bytes:
+    """Return the header and the unpacked parts of a snapshot."""
+    _, _, rest = data.partition(b"\n")
+    end = 36 + int.from_bytes(rest[:4], "little")
+    return rest[36:end] + zstd.decompress(rest[end:])
+
+
 def forged(header: Mapping[str, Any], parts: Sequence[bytes], version: int = VERSION) -> bytes:
     """Return a snapshot with right digests around any header and parts."""
     raw = json.dumps({**header}).encode()

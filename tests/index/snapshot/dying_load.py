@@ -1,6 +1,6 @@
 """Load a snapshot, or write one, and end by a signal at every few steps.
 
-python dying_load.py load FOLDER SNAPSHOT   loads into FOLDER.0.db, FOLDER.1.db … until one completes
+python dying_load.py load FOLDER SNAPSHOT   loads into FOLDER.0, FOLDER.1 … until one completes
 python dying_load.py write FILE             writes FILE.0, FILE.1 … in the same way
 
 It prints how each process ended.

@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import sys
+import tempfile
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,12 @@ from code_intel.errors import StorageError
 from code_intel.index.snapshot import format as snapshots
 from code_intel.index.snapshot.format import Snapshot, SnapshotChunk, SnapshotFile, dump
 from index.samples import DIMENSIONS, unit_vector
-from index.snapshot.clones import forged, forged_part, header_of, one_file, zstd
+from index.snapshot.clones import forged, forged_part, header_of, one_file
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 VECTOR = unit_vector("a").tobytes()
 
@@ -56,8 +63,6 @@ def refusal(data: bytes, folder: Path) -> StorageError:
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=30))
 def test_what_was_written_is_read(sizes: list[int]) -> None:
-    import tempfile
-
     files = files_of(*sizes)
     data = dump("hash-1", DIMENSIONS, files)
     assert dump("hash-1", DIMENSIONS, iter(files)) == data
@@ -83,8 +88,6 @@ def test_many_files_make_several_parts(tmp_path: Path, monkeypatch: pytest.Monke
 
 @given(st.integers(0, len(SMALL) - 1), st.integers(1, 255))
 def test_a_changed_byte_is_noticed(place: int, change: int) -> None:
-    import tempfile
-
     data = bytearray(SMALL)
     data[place] ^= change
     with tempfile.TemporaryDirectory() as folder:
@@ -106,20 +109,24 @@ def test_a_file_that_was_cut_anywhere_is_refused(tmp_path: Path) -> None:
 
 @given(st.binary(min_size=1, max_size=200))
 def test_a_file_with_more_at_its_end_is_refused(more: bytes) -> None:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         assert "its length is wrong" in refusal(SMALL + more, Path(folder)).message
 
 
 @given(st.binary(max_size=300))
 def test_any_other_file_is_refused(data: bytes) -> None:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         refusal(data, Path(folder))
         refusal(snapshots.MAGIC + data, Path(folder))
         refusal(forged({}, []).partition(b"\n")[0] + b"\n" + data, Path(folder))
+
+
+@pytest.mark.covers("error: snapshot_damaged snapshot_newer")
+def test_damaged_and_newer_snapshots_have_codes(tmp_path: Path) -> None:
+    part = forged_part([one_file()], VECTOR)
+    newer = refusal(forged(header_of(part), [part], version=2), tmp_path)
+    damaged = refusal(SMALL[:-1], tmp_path)
+    assert (newer.error, damaged.error) == ("snapshot_newer", "snapshot_damaged")
 
 
 def test_a_newer_version_is_refused_with_the_way_out(tmp_path: Path) -> None:

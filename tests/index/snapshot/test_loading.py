@@ -1,6 +1,6 @@
 """A clone gets the vectors of a snapshot for what is the same in it, and nothing else."""
 
-import shutil
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +181,7 @@ def test_a_file_that_changes_between_loading_and_sync_loses_its_vectors(
 
 def test_vectors_of_another_model_are_refused(copy: Path, snapshot: Path) -> None:
     with index_of(copy, "hash-2") as index:
-        with pytest.raises(EmbeddingError, match="vectors of hash-1 .* uses hash-2"):
+        with pytest.raises(EmbeddingError, match=r"vectors of hash-1 .* uses hash-2"):
             load_into(index, snapshot)
         assert not index.config.db_path.exists()
 
@@ -252,8 +252,6 @@ def test_paths_of_a_snapshot_lead_nowhere_outside_the_files_that_are_indexed(
 
 
 def test_cuts_of_a_forged_snapshot_show_only_text_of_the_file(tmp_path: Path) -> None:
-    import hashlib
-
     data = "# 送料\ndef a():\n    token = 'ghp_0123456789abcdefghij0123456789abcdef'\n".encode()
     project = repository(tmp_path / "project", {"a.py": data})
     chunks = [[3, 9, "1" * 16], [20, 50, "2" * 16], [60, 1 << 20, "3" * 16]]
@@ -265,7 +263,7 @@ def test_cuts_of_a_forged_snapshot_show_only_text_of_the_file(tmp_path: Path) ->
     with index_of(project) as index:
         load_into(index, file)
         found = chunks_of(index.store, "a.py")
-        assert [c.text for c in found][0] == data.decode()[3:9]
+        assert found[0].text == data.decode()[3:9]
         assert "ghp_0123456789abcdefghij" not in "".join(c.text for c in found)
         assert [(c.start_line, c.end_line) for c in found] == [(1, 2), (3, 3), (3, 3)]
         assert index.store.defined_in(["a.py"]) == []
@@ -274,11 +272,11 @@ def test_cuts_of_a_forged_snapshot_show_only_text_of_the_file(tmp_path: Path) ->
         assert len(embedded_texts(index)) == 1  # no card has the forged digests
 
 
-def test_writing_leaves_out_what_only_this_machine_has(origin: Path, tmp_path: Path) -> None:
+def test_writing_leaves_out_what_only_this_machine_has(origin: Path) -> None:
     (origin / ".gitignore").write_text("private.py\n", encoding="utf-8")
     (origin / "private.py").write_text("def private():\n    pass\n", encoding="utf-8")
-    secret = "src/ghp_0123456789abcdefghij0123456789abcdef.py"
-    (origin / secret).write_text("def named():\n    pass\n", encoding="utf-8")
+    named = "src/ghp_0123456789abcdefghij0123456789abcdef.py"
+    (origin / named).write_text("def named():\n    pass\n", encoding="utf-8")
     with index_of(origin) as index:
         index.complete()
         index.refresh("private.py", named=True)
@@ -287,7 +285,7 @@ def test_writing_leaves_out_what_only_this_machine_has(origin: Path, tmp_path: P
     assert written.left_out == {
         writing.LOCAL: ["private.py"],
         writing.CHANGED: ["src/login.py"],
-        writing.SECRET_NAME: [secret],
+        writing.SECRET_NAME: [named],
         writing.NO_VECTORS: ["empty.py"],
     }
 
@@ -308,9 +306,7 @@ def test_the_same_index_gives_the_same_bytes_wherever_it_lies(
     assert (tmp_path / "1").read_bytes() == first
 
 
-def test_a_loaded_index_writes_the_snapshot_that_it_loaded(
-    copy: Path, snapshot: Path, tmp_path: Path
-) -> None:
+def test_a_loaded_index_writes_the_snapshot_that_it_loaded(copy: Path, snapshot: Path) -> None:
     with index_of(copy) as index:
         load_into(index, snapshot)
         index.complete()
