@@ -49,7 +49,7 @@ EXIT_CODES = {
         1,
     ),
     "code-intel calibrate": 1,  # the embedding is off here
-    # The same: there are no vectors to write, and none to load. tests/cli/test_snapshot.py has some.
+    # The same: there are no vectors. tests/cli/test_snapshot.py runs them with some.
     "code-intel snapshot write code-intel.snapshot": 1,
     "code-intel snapshot load --dry-run code-intel.snapshot": 1,
     "code-intel snapshot load code-intel.snapshot": 1,

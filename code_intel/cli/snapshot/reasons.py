@@ -4,14 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from code_intel.foundation.text import counted
+from code_intel.index.snapshot.loading import ABSENT
 
 MAX_EXAMPLES = 5
 
 
 def rows_of(files: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """Return a row for each reason, with the number of files and some of them."""
+    """Return a row for each reason, with the number of files and some of them.
+
+    Files that are not in this project are only counted: their names are a stranger's text.
+    """
     return [
-        {"reason": reason, "files": len(paths), "examples": list(paths[:MAX_EXAMPLES])}
+        {
+            "reason": reason,
+            "files": len(paths),
+            "examples": [] if reason == ABSENT else list(paths[:MAX_EXAMPLES]),
+        }
         for reason, paths in sorted(files.items())
     ]
 
@@ -19,7 +27,8 @@ def rows_of(files: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
 def sentences(files: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a line for each reason."""
     return [
-        f"  {counted(row['files'], 'file')}: {row['reason']}: {', '.join(row['examples'])}"
-        + (", …" if row["files"] > MAX_EXAMPLES else "")
+        f"  {counted(row['files'], 'file')}: {row['reason']}"
+        + (f": {', '.join(row['examples'])}" if row["examples"] else "")
+        + (", …" if row["files"] > len(row["examples"]) > 0 else "")
         for row in rows_of(files)
     ]

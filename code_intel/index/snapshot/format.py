@@ -42,6 +42,10 @@ MAX_LIST_BYTES = 4 << 20
 MAX_PART_BYTES = 64 << 20
 MAX_TOTAL_BYTES = 8 << 30
 """Limit of all parts unpacked, about five million vectors of 384 numbers."""
+FREE_BYTES, MAX_RATIO = 256 << 20, 20
+"""A file may unpack to the first, or to so many times its size: vectors hardly compress."""
+MAX_PART_FILES = 256
+"""Limit of the files of one part, whose contents are in memory together."""
 MAX_DIMENSIONS = 8192
 MAX_IDENTITY_CHARS = 200
 MAX_PATH_CHARS = 4096
@@ -132,7 +136,7 @@ def _groups(files: Iterable[SnapshotFile], vector_bytes: int) -> Iterator[list[S
     for file in files:
         group.append(file)
         size += len(file.chunks) * vector_bytes
-        if size >= PART_BYTES or len(group) >= MAX_LIST_BYTES // (4 * MAX_PATH_CHARS):
+        if size >= PART_BYTES or len(group) >= MAX_PART_FILES:
             yield group
             group, size = [], 0
     if group:
@@ -250,9 +254,10 @@ class Snapshot:
                     self._parts.append(_Part(size, unpacked, digest))
                 case _:
                     self._fail("its list of parts is wrong")
-        if sum(part.unpacked for part in self._parts) > MAX_TOTAL_BYTES:
-            self._fail(f"it unpacks to more than {MAX_TOTAL_BYTES >> 30} GiB")
         size = os.fstat(self._file.fileno()).st_size
+        limit = min(MAX_TOTAL_BYTES, max(FREE_BYTES, MAX_RATIO * size))
+        if sum(part.unpacked for part in self._parts) > limit:
+            self._fail(f"it unpacks to more than {limit >> 20} MiB")
         if self._start + sum(part.size for part in self._parts) != size:
             self._fail("its length is wrong")
 
@@ -267,6 +272,8 @@ class Snapshot:
         if end > min(len(raw), _LENGTH + MAX_LIST_BYTES):
             self._fail("the list of a part is too long")
         rows = _json(raw[_LENGTH:end])
+        if isinstance(rows, list) and len(rows) > MAX_PART_FILES:
+            self._fail("a part has too many files")
         files = []
         size = self.dimensions * 4
         for row in rows if isinstance(rows, list) else [None]:

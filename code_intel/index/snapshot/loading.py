@@ -10,6 +10,7 @@ have. Texts, lines, symbols and words always come from this machine's files.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ CHANGED = "have another content here"
 ABSENT = "are not in this project"
 KNOWN = "have all of their vectors already"
 UNREADABLE = "cannot be read"
+_NAME = re.compile(r"[\w./@+-]{1,100}")
 
 Progress = Callable[[int, int], None]
 
@@ -140,8 +142,10 @@ def _check_model(index: Index, snapshot: Snapshot) -> None:
     used = index.embedder.identity if index.embedder else ""
     if snapshot.identity == used and snapshot.dimensions == index.config.dimensions:
         return
+    # The name is a stranger's text.
+    other = snapshot.identity if _NAME.fullmatch(snapshot.identity) else "an unknown model"
     raise EmbeddingError(
-        f"The snapshot has vectors of {snapshot.identity} with {snapshot.dimensions} numbers; this"
+        f"The snapshot has vectors of {other} with {snapshot.dimensions} numbers; this"
         f" project uses {used or 'no model'} with {index.config.dimensions}. Nothing was loaded.",
         hint=f"Run `{index.command}` to compute the vectors here, or write the snapshot with the"
         " same model.",

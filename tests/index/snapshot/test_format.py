@@ -170,6 +170,7 @@ GOOD = header_of(forged_part([one_file()], VECTOR))
         {**GOOD, "parts": [[10**30, 10, "0" * 64]]},
         {**GOOD, "parts": [[10, 1 << 40, "0" * 64]]},
         {**GOOD, "parts": [[1, 64 << 20, "0" * 64]] * 200},
+        {**GOOD, "parts": [[1, 60 << 20, "0" * 64]] * 5},
         {**GOOD, "parts": []},
     ],
 )
@@ -213,6 +214,7 @@ LONG = (unit_vector("a") * 2).tobytes()
             forged_part([one_file(chunks=[[0, 9, "0" * 16], [5, 12, "0" * 16]])], VECTOR * 2),
             "a chunk of its list",
         ),
+        (forged_part([one_file(chunks=[])] * 300), "too many files"),
         (forged_part(None, raw=b"[" * 100_000), "a file of its list"),
         (forged_part(None, raw=b"9" * 10_000), "a file of its list"),
         (forged_part(None, raw=b"\xff\xfe"), "a file of its list"),
