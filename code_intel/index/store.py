@@ -9,7 +9,8 @@ cannot be read or written.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
@@ -46,6 +47,7 @@ __all__ = ["MAX_HITS", "Store"]
 
 ResultT = TypeVar("ResultT")
 
+_COLUMNS = attrgetter(*(column.name for column in fields(DocumentRow)[:-1]))
 _PAGES = f"*{KNOWLEDGE_FOLDER}/*.md"
 
 
@@ -290,7 +292,7 @@ class Store:
             parsed: Its content.
             given: Vectors for a document that is new, by generation and digest of the card.
         """
-        values = astuple(row)[:-1]
+        values = _COLUMNS(row)
         with self.batch():
             old = self.document(row.path)
             vectors = self.generations.vectors_by_card(old.id) if old else given

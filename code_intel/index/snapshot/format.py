@@ -99,7 +99,7 @@ def dump(identity: str, dimensions: int, files: Iterable[SnapshotFile]) -> bytes
     Args:
         identity: The engine that computed the vectors.
         dimensions: Numbers per vector.
-        files: The files, ordered by path.
+        files: The files, those first that are needed first.
     """
     parts: list[_Part] = []
     packed: list[bytes] = []
@@ -199,7 +199,7 @@ class Snapshot:
         Raises:
             StorageError: The file has changed, or its content is not that of a snapshot.
         """
-        last = ""
+        seen: set[str] = set()
         self._file.seek(self._start)
         for part in self._parts:
             raw = _unpacked(self._packed(part), part.unpacked)
@@ -207,9 +207,9 @@ class Snapshot:
                 self._fail("a part cannot be unpacked")
             group = self._parsed(raw)
             for file in group:
-                if file.path <= last:
-                    self._fail("its files are not in order")
-                last = file.path
+                if file.path in seen:
+                    self._fail("it has a file twice")
+                seen.add(file.path)
             yield group
 
     def _read_header(self) -> None:

@@ -86,7 +86,8 @@ def _files(
 ) -> Iterator[SnapshotFile]:
     store = index.store
     found = walk.scan(index.config).files
-    documents = store.documents()
+    # Source first: in a large repository, it has vectors while the rest is loaded.
+    documents = sorted(store.documents(), key=lambda row: (row.priority, row.path))
     for done, row in enumerate(documents):
         progress(done, len(documents))
         file = _file(store, active, row, found.get(row.path))

@@ -10,6 +10,7 @@ import pytest
 from code_intel.errors import EmbeddingError, NotFoundError, StorageError
 from code_intel.index.facade import Index
 from code_intel.index.snapshot import loading, writing
+from code_intel.index.snapshot.format import Snapshot
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
@@ -288,6 +289,15 @@ def test_writing_leaves_out_what_only_this_machine_has(origin: Path) -> None:
         writing.SECRET_NAME: [named],
         writing.NO_VECTORS: ["empty.py"],
     }
+
+
+def test_source_comes_before_documents_and_tests(origin: Path, tmp_path: Path) -> None:
+    (origin / "a_test.py").write_text("def test_a():\n    pass\n", encoding="utf-8")
+    write(origin, tmp_path / "file.snapshot")
+    with Snapshot(tmp_path / "file.snapshot") as snapshot:
+        paths = [file.path for group in snapshot.parts() for file in group]
+    assert paths[0].startswith("src/")
+    assert paths[-3:] == ["data/long.txt", "docs/guide.md", "a_test.py"]
 
 
 def test_an_index_without_vectors_has_no_snapshot(origin: Path) -> None:
