@@ -16,8 +16,8 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.cli.snapshot.reasons import rows_of, sentences
 from code_intel.errors import EmbeddingError
 from code_intel.foundation.text import counted
-from code_intel.index.snapshot.format import Snapshot
 from code_intel.index.snapshot.loading import KNOWN, load
+from code_intel.index.snapshot.reading import Snapshot
 from code_intel.tools.context.corpus_service import open_project
 
 

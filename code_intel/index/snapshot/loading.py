@@ -26,7 +26,8 @@ from code_intel.index.facade import Index
 from code_intel.index.lease import IndexerLease
 from code_intel.index.rows import UNPARSED, DocumentRow, Generation
 from code_intel.index.safe_files import read_resolved
-from code_intel.index.snapshot.format import Snapshot, SnapshotFile
+from code_intel.index.snapshot.format import SnapshotFile
+from code_intel.index.snapshot.reading import Snapshot
 from code_intel.index.store import Store
 from code_intel.records import Chunk, ParsedFile
 

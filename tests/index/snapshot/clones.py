@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from code_intel.index.facade import Index
-from code_intel.index.snapshot.format import MAGIC, VERSION, Snapshot
+from code_intel.index.snapshot.format import MAGIC, VERSION
 from code_intel.index.snapshot.loading import Loaded, load
+from code_intel.index.snapshot.reading import Snapshot
 from code_intel.index.snapshot.writing import Written, snapshot_of
 from index.samples import HashEmbedder, index_config
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from code_intel.errors import StorageError
 from code_intel.index.snapshot import format as snapshots
-from code_intel.index.snapshot.format import Snapshot, SnapshotChunk, SnapshotFile, dump
+from code_intel.index.snapshot.format import SnapshotChunk, SnapshotFile, dump
+from code_intel.index.snapshot.reading import DAMAGED, NEWER, Snapshot
 from index.samples import DIMENSIONS, unit_vector
 from index.snapshot.clones import forged, forged_part, header_of, one_file
 
@@ -92,7 +93,7 @@ def test_a_changed_byte_is_noticed(place: int, change: int) -> None:
     data[place] ^= change
     with tempfile.TemporaryDirectory() as folder:
         error = refusal(bytes(data), Path(folder))
-        assert error.error in {snapshots.DAMAGED, snapshots.NEWER}
+        assert error.error in {DAMAGED, NEWER}
 
 
 def test_every_byte_matters(tmp_path: Path) -> None:
@@ -104,7 +105,7 @@ def test_every_byte_matters(tmp_path: Path) -> None:
 
 def test_a_file_that_was_cut_anywhere_is_refused(tmp_path: Path) -> None:
     for end in range(len(SMALL)):
-        assert refusal(SMALL[:end], tmp_path).error == snapshots.DAMAGED
+        assert refusal(SMALL[:end], tmp_path).error == DAMAGED
 
 
 @given(st.binary(min_size=1, max_size=200))
@@ -132,7 +133,7 @@ def test_damaged_and_newer_snapshots_have_codes(tmp_path: Path) -> None:
 def test_a_newer_version_is_refused_with_the_way_out(tmp_path: Path) -> None:
     part = forged_part([one_file()], VECTOR)
     error = refusal(forged(header_of(part), [part], version=2), tmp_path)
-    assert error.error == snapshots.NEWER
+    assert error.error == NEWER
     assert "written by a newer version of code-intel" in error.message
     assert "Upgrade code-intel" in error.hint
 
@@ -176,7 +177,7 @@ GOOD = header_of(forged_part([one_file()], VECTOR))
 )
 def test_a_forged_header_is_refused(header: dict[str, Any], tmp_path: Path) -> None:
     error = refusal(forged(header, [forged_part([one_file()], VECTOR)]), tmp_path)
-    assert error.error == snapshots.DAMAGED
+    assert error.error == DAMAGED
 
 
 def test_a_header_of_any_length_takes_no_memory(tmp_path: Path) -> None:
@@ -222,7 +223,7 @@ LONG = (unit_vector("a") * 2).tobytes()
 )
 def test_a_forged_part_is_refused(part: bytes, problem: str, tmp_path: Path) -> None:
     error = refusal(forged(header_of(part), [part]), tmp_path)
-    assert error.error == snapshots.DAMAGED
+    assert error.error == DAMAGED
     assert problem in error.message
 
 

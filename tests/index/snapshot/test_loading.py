@@ -10,7 +10,7 @@ import pytest
 from code_intel.errors import EmbeddingError, NotFoundError, StorageError
 from code_intel.index.facade import Index
 from code_intel.index.snapshot import loading, writing
-from code_intel.index.snapshot.format import Snapshot
+from code_intel.index.snapshot.reading import Snapshot
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
