@@ -62,6 +62,11 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             reload="read a registry again and report problems",
             list="list commands, or what they were used for",
         ),
+        "snapshot": _group(
+            "snapshot",
+            write="write the vectors of the source to a file",
+            load="load the vectors of files that are the same here",
+        ),
         "session": _group(
             "session",
             list="list sessions, the most recently used first",

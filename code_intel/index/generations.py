@@ -55,6 +55,14 @@ COVERAGE = """SELECT count(*), count(*) FILTER (WHERE state != 1) FROM passages
 SET_STATE = """UPDATE passages SET state = ?, problem = ? WHERE generation = ? AND chunk = ?
   RETURNING chunk"""
 ANY_EMBEDDED = "SELECT 1 FROM passages WHERE generation = ? AND state = 2 LIMIT 1"
+WITHOUT_VECTOR = """SELECT c.id, c.card_digest FROM documents d
+  CROSS JOIN chunks c ON c.document_id = d.id AND c.card != ''
+  WHERE d.path = ? AND NOT EXISTS (SELECT 1 FROM passages p
+  WHERE p.generation = ? AND p.chunk = c.id AND p.state = 2)"""
+CHUNKS_OF = """SELECT c.text, c.card_digest, v.vector FROM documents d
+  CROSS JOIN chunks c ON c.document_id = d.id
+  LEFT JOIN vectors v ON v.generation = ? AND v.chunk = c.id
+  WHERE d.path = ? ORDER BY c.position"""
 REFUSALS = """SELECT d.path, c.position, p.problem FROM passages p
   JOIN chunks c ON c.id = p.chunk JOIN documents d ON d.id = c.document_id
   WHERE p.generation = ? AND p.state = 3 ORDER BY p.chunk"""
@@ -175,6 +183,23 @@ class Generations:
                     stored += 1
         return stored
 
+    def without_vector(self, generation: Generation | None, path: str) -> list[tuple[int, str]]:
+        """Return (chunk id, card digest) of a document's cards without a vector there."""
+        return self._db.rows(WITHOUT_VECTOR, (path, generation.id if generation else 0))
+
+    def set_vectors(
+        self, generation: int, cards: Iterable[tuple[int, str]], vectors: Mapping[str, bytes]
+    ) -> None:
+        """Store the vectors by card digest of pairs of chunk id and card digest, in a batch."""
+        found = [(generation, chunk, vectors[card]) for chunk, card in cards if card in vectors]
+        states = ((EMBEDDED, "", generation, chunk) for _, chunk, _ in found)
+        self._db.execute_many(SET_STATE, states)
+        self._db.execute_many(INSERT_VECTOR, found)
+
+    def chunks_of(self, generation: Generation, path: str) -> list[tuple[str, str, bytes | None]]:
+        """Return (text, card digest, vector) of a document's chunks, in order."""
+        return self._db.rows(CHUNKS_OF, (generation.id, path))
+
     def refuse(self, generation: Generation, chunk: int, reason: str) -> None:
         """Record why a chunk gets no vector in that generation, so that it is not pending."""
         with self._db.batch():
@@ -258,10 +283,7 @@ class Generations:
         self._db.rows(ADD_PASSAGES_OF_DOCUMENT, (document,))
         cards = self._db.rows(CARDS_OF, (document,)) if known else []
         for generation, vectors in known.items():
-            for chunk, digest in cards:
-                if digest in vectors:
-                    self._db.rows(SET_STATE, (EMBEDDED, "", generation, chunk))
-                    self._db.rows(INSERT_VECTOR, (generation, chunk, vectors[digest]))
+            self.set_vectors(generation, cards, vectors)
 
     def clear_document(self, document: int) -> None:
         """Delete a document's passages and vectors, while its chunks still exist."""

@@ -1,5 +1,6 @@
 """Define the rows that the store returns, and how spellings of a symbol are compared."""
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -129,6 +130,23 @@ class CommitHit(NamedTuple):
     score: float
     object: str
     subject: str
+
+
+UNPARSED = "\x1f"
+"""Begins the card of a chunk that a snapshot gave and no parser has seen: its digest follows. No
+parser makes such a card, because cards have no other white space than single spaces."""
+
+
+def is_parsed(card: str) -> bool:
+    """Return whether a card is a text, not only the digest of one."""
+    return not card.startswith(UNPARSED)
+
+
+def card_digest(card: str) -> str:
+    """Return the digest by which a chunk's vector is known; empty without a card."""
+    if not is_parsed(card):
+        return card.removeprefix(UNPARSED)
+    return hashlib.sha256(card.encode()).hexdigest()[:16] if card else ""
 
 
 def split_names(names: str) -> tuple[str, ...]:

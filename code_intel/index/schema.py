@@ -90,7 +90,7 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
     (
         "chunks without words",
         """SELECT count(*) FROM chunks WHERE id NOT IN (SELECT id FROM words_docsize)
-        AND document_id NOT IN
+        AND substr(card, 1, 1) != char(31) AND document_id NOT IN
         (SELECT id FROM documents WHERE path GLOB '*cache/knowledge/*.md')""",
     ),
     (

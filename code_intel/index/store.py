@@ -6,12 +6,13 @@ BusyError if another process keeps the write lock for five seconds, and StorageE
 cannot be read or written.
 """
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from code_intel.config import KNOWLEDGE_FOLDER
@@ -26,7 +27,9 @@ from code_intel.index.rows import (
     ChunkRow,
     CommitHit,
     DocumentRow,
+    card_digest,
     index_words,
+    is_parsed,
     match_any,
     names_symbol,
     normalize_symbol,
@@ -44,6 +47,7 @@ __all__ = ["MAX_HITS", "Store"]
 
 ResultT = TypeVar("ResultT")
 
+_COLUMNS = attrgetter(*(column.name for column in fields(DocumentRow)[:-1]))
 _PAGES = f"*{KNOWLEDGE_FOLDER}/*.md"
 
 
@@ -275,12 +279,23 @@ class Store:
         """Return the number of documents."""
         return int(self._db.value("SELECT count(*) FROM documents"))
 
-    def put_document(self, row: DocumentRow, parsed: ParsedFile) -> None:
-        """Add or replace a document; chunks with an unchanged card keep their vectors."""
-        values = astuple(row)[:-1]
+    def put_document(
+        self,
+        row: DocumentRow,
+        parsed: ParsedFile,
+        given: Mapping[int, Mapping[str, bytes]] = MappingProxyType({}),
+    ) -> None:
+        """Add or replace a document; chunks with an unchanged card keep their vectors.
+
+        Args:
+            row: The document.
+            parsed: Its content.
+            given: Vectors for a document that is new, by generation and digest of the card.
+        """
+        values = _COLUMNS(row)
         with self.batch():
             old = self.document(row.path)
-            vectors = self.generations.vectors_by_card(0 if old is None else old.id)
+            vectors = self.generations.vectors_by_card(old.id) if old else given
             if old is None:
                 document = self._db.value(schema.INSERT_DOCUMENT, values)
             else:
@@ -370,7 +385,8 @@ class Store:
             schema.INSERT_CHUNK, (_chunk_values(document, row, c) for c in chunks)
         )
         if not is_page(row.path):  # words of plan pages would distort BM25
-            words = ((*key, *index_words(row.path, c)) for key, c in zip(ids, chunks, strict=True))
+            known = [(key, c) for key, c in zip(ids, chunks, strict=True) if is_parsed(c.card)]
+            words = ((*key, *index_words(row.path, c)) for key, c in known)
             self._db.execute_many(schema.INSERT_WORDS, words)
 
     def _put_symbols(self, document: int, parsed: ParsedFile) -> None:
@@ -391,9 +407,9 @@ class Store:
 
 
 def _chunk_values(document: int, row: DocumentRow, chunk: Chunk) -> tuple[Any, ...]:
-    digest = hashlib.sha256(chunk.card.encode()).hexdigest()[:16] if chunk.card else ""
     location = (document, chunk.position, chunk.start_line, chunk.end_line)
-    return (*location, chunk.text, "\n".join(chunk.symbols), chunk.card, digest, row.priority)
+    names, digest = "\n".join(chunk.symbols), card_digest(chunk.card)
+    return (*location, chunk.text, names, chunk.card, digest, row.priority)
 
 
 def _symbol_values(document: int, s: Symbol) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError, UsageError
-from code_intel.index.rows import Generation
+from code_intel.index.rows import Generation, is_parsed
 from code_intel.index.store import Store
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-_LENGTH_TOLERANCE = 1e-3
+LENGTH_TOLERANCE = 1e-3
 _PROBE = "login"
 _MAX_STEP_S = 0.4
 WINDOW_CARDS = 256
@@ -119,7 +119,8 @@ def embed_chunks(
     known = {} if cache is None else cache.get(generation.identity, texts)
     size = generation.dimensions
     vectors = {text: vector for text, vector in known.items() if _is_usable(vector, size)}
-    new = _embed(embedder, [text for text in texts if text not in vectors], size)
+    left = [text for text in texts if text not in vectors and is_parsed(text)]
+    new = _embed(embedder, left, size)
     if embedder.identity != generation.identity:
         return 0
     if cache is not None and new:
@@ -174,4 +175,4 @@ def _is_usable(vector: "Vector", dimensions: int) -> bool:
 
     if vector.shape != (dimensions,):
         return False
-    return bool(abs(float(np.linalg.norm(vector)) - 1) < _LENGTH_TOLERANCE)
+    return bool(abs(float(np.linalg.norm(vector)) - 1) < LENGTH_TOLERANCE)

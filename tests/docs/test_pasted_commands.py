@@ -49,6 +49,10 @@ EXIT_CODES = {
         1,
     ),
     "code-intel calibrate": 1,  # the embedding is off here
+    # The same: there are no vectors. tests/cli/test_snapshot.py runs them with some.
+    "code-intel snapshot write code-intel.snapshot": 1,
+    "code-intel snapshot load --dry-run code-intel.snapshot": 1,
+    "code-intel snapshot load code-intel.snapshot": 1,
     "devrag index ../outside.md": 2,  # the page shows the refusal
 }
 """Exit codes other than 0."""

@@ -19,6 +19,8 @@ DIGEST = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WITH_MCP = {"httpx2", "mcp_types"}
 """Packages that the product imports and that mcp brings in the version that it needs."""
+IN_LATER_VERSIONS = {"compression"}
+"""Modules that the standard library has in later versions of Python than this one may be."""
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 
@@ -80,7 +82,8 @@ def test_the_product_imports_only_its_dependencies() -> None:
     foreign = {
         (name, path)
         for name, path in imported_packages()
-        if name not in sys.stdlib_module_names and name not in {"code_intel", *WITH_MCP}
+        if name not in sys.stdlib_module_names
+        and name not in {"code_intel", *WITH_MCP, *IN_LATER_VERSIONS}
         if not declared & {canonicalize_name(one) for one in of_module.get(name, [name])}
     }
     assert foreign == set()
