@@ -1,1 +1,0 @@
-"""Serve an index that many machines share: `code-intel serve-shared` (docs/decisions/0095)."""
