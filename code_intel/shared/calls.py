@@ -177,9 +177,7 @@ def _definitions(found: Iterable[Definition]) -> list[Any]:
     ]  # fmt: skip
 
 
-def _method(
-    arguments: Any, result: Any, answer: Answer, *, is_bulk: bool = False
-) -> Method:
+def _method(arguments: Any, result: Any, answer: Answer, *, is_bulk: bool = False) -> Method:
     return Method(TypeAdapter(arguments), TypeAdapter(result), answer, is_bulk)
 
 
@@ -209,7 +207,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             is_bulk=True,
         ),
         "digests": _method(
-            Literal[None],
+            None,
             _list(tuple[Path, Word, Hex]),
             lambda store, _: store.digests(),
             is_bulk=True,

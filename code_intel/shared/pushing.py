@@ -8,11 +8,11 @@ not sent again, so a push that was stopped continues where it ended.
 import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -47,6 +47,8 @@ EMBED_CARDS = 64
 """Number of cards that are embedded at once."""
 VECTOR_BYTES = 2048
 """About the bytes of a vector in a request."""
+TOO_LARGE = 413
+"""The HTTP status of a request that the server accepts in parts only."""
 SHOWN_NAMES = 5
 UNTRACKED = "not tracked by git"
 ODD_NAME = "has a name with control characters"
@@ -123,9 +125,7 @@ def commit_of(
         raise NotFoundError(
             "There is no commit to push.", hint="Run it in a git repository with a commit."
         )
-    changed = [
-        name for name, known in dirty.items() if known and is_covered(config, folder / name)
-    ]
+    changed = [name for name, known in dirty.items() if known and is_covered(config, folder / name)]
     if changed:
         shown = ", ".join(changed[:SHOWN_NAMES])
         more = len(changed) - SHOWN_NAMES
@@ -256,9 +256,7 @@ class Pusher:
         report.chunks += sum(len(file.chunks) for file in files)
         report.reused += len(cards) - len(unknown)
         report.embedded += len(unknown)
-        body = pushes.PushFiles(
-            self.repository, layer, tuple(map(pushes.pushed_file, files)), {}
-        )
+        body = pushes.PushFiles(self.repository, layer, tuple(map(pushes.pushed_file, files)), {})
         if dry_run:
             report.sent_bytes += len(pack(body)) + VECTOR_BYTES * len(unknown)
             return
@@ -285,7 +283,7 @@ class Pusher:
         return [card for card in found if card in set(cards)]
 
     def _vectors(self, cards: Mapping[str, str]) -> dict[str, str]:
-        """Return the vectors of cards, as they are sent; cards without a usable one are left out."""
+        """Return the vectors of cards as they are sent; cards without a usable one are left out."""
         import numpy as np
 
         if self.embedder is None or not cards:
@@ -357,16 +355,16 @@ class Pusher:
         for path, target in self.store.imports(paths):
             imports.setdefault(path, []).append(target)
         for path in paths:
-            row = self.store.document(path)
-            if row is None:
+            document = self.store.document(path)
+            if document is None:
                 continue
             cards = {card_digest(model, chunk.card): chunk.card for chunk in chunks.get(path, ())}
             file = SharedFile(
                 path,
-                row.digest,
-                row.language,
-                row.lines,
-                row.priority,
+                document.digest,
+                document.language,
+                document.lines,
+                document.priority,
                 tuple(_chunk(chunk, model) for chunk in chunks.get(path, ())),
                 tuple(symbols.get(path, ())),
                 tuple(imports.get(path, ())),
@@ -389,9 +387,6 @@ class Pusher:
                 pause = min(FIRST_WAIT_S * 2**attempt, MAX_WAIT_S) * random.uniform(0.8, 1.2)
                 self.wait(min(max(pause, error.retry_after_s), MAX_PAUSE_S))
         return self.client.call(path, question, answer, CALL_TIMEOUT_S)
-
-
-TOO_LARGE = 413
 
 
 def _chunk(row: ChunkRow, model: str) -> SharedChunk:

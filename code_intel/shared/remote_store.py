@@ -221,7 +221,7 @@ class RemoteStore:
     # --- calls
 
     def _hits(self, method: str, arguments: object) -> list[tuple[int, float]]:
-        """Return hits, and note the places that came with them; hits without a place are dropped."""
+        """Return the hits with a place, and note the places that came with them."""
         found: WireHits = self._ask(method, arguments)
         self._note(found.places)
         return [hit for hit in found.hits if hit[0] in self._places]

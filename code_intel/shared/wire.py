@@ -11,12 +11,12 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from code_intel.config.shared import is_repository
-from code_intel.errors import CodeIntelError
+from code_intel.errors import UsageError
 from code_intel.foundation.text import hidden_character
 from code_intel.shared.records import Generation, Head, Layer
 
@@ -32,6 +32,7 @@ MAX_JSON_BYTES = 64 << 20
 """Maximum bytes of a body after it was decompressed."""
 MAX_PATH_CHARS = 1000
 MAX_NAME_CHARS = 2000
+MAX_BRANCH_CHARS = 250
 MAX_TEXT_CHARS = 1 << 20
 MAX_COMMITS = 1000
 MAX_CARDS = 1000
@@ -44,12 +45,13 @@ MAX_ITEMS = 500_000
 MAX_DIMENSIONS = 4096
 MAX_CHUNK_ID = 1 << 128
 MAX_LINES = 1 << 31
+LENGTH_TOLERANCE = 1e-2
 COMPRESS_LEVEL = 3
 
 T = TypeVar("T")
 
 
-class WireError(CodeIntelError):
+class WireError(UsageError):
     """What the other side sent is not what the protocol says."""
 
     code = "invalid_message"
@@ -114,7 +116,6 @@ def is_branch(name: str) -> bool:
     return is_short and not set(name) & set(" ~^:?*[\\") and ".." not in name
 
 
-MAX_BRANCH_CHARS = 250
 Path = Annotated[str, AfterValidator(_path)]
 Repository = Annotated[str, Field(max_length=300), AfterValidator(_repository)]
 Branch = Annotated[str, AfterValidator(_branch)]
@@ -277,15 +278,12 @@ def vector_bytes(text: str, dimensions: int = 0) -> bytes:
         vector = np.frombuffer(data, "<f4")
     except (binascii.Error, ValueError):
         raise WireError("A vector is not base64 of numbers.") from None
-    length = float(np.linalg.norm(vector.astype(np.float64))) if np.isfinite(vector).all() else 0.0
+    length = float(np.linalg.norm(vector.astype(np.float64)))  # NaN and infinity are not near 1
     if not math.isclose(length, 1.0, abs_tol=LENGTH_TOLERANCE):
         raise WireError("A vector does not have the length 1.")
     if dimensions and len(vector) != dimensions:
         raise WireError(f"A vector has {len(vector)} numbers instead of {dimensions}.")
     return data
-
-
-LENGTH_TOLERANCE = 1e-2
 
 
 def vector_of(data: bytes) -> "NDArray[np.float32]":
@@ -304,8 +302,3 @@ def vectors_of(found: Mapping[str, str], dimensions: int = 0) -> dict[str, bytes
         except WireError:
             continue
     return vectors
-
-
-def error_body(error: CodeIntelError) -> dict[str, Any]:
-    """Return the body of a refusal."""
-    return {"error": error.error, "message": error.message, "hint": error.hint}

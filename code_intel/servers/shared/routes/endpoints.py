@@ -1,19 +1,20 @@
-"""Answer each question of the protocol, for what a principal may read or push."""
+"""Answer each question of the protocol, for what a caller may read or push.
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+A repository that the caller may not read answers as one that does not exist.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from code_intel.errors import CodeIntelError, NotFoundError, UsageError
+from code_intel.errors import UsageError
 from code_intel.forest.source_store import SourceStore
+from code_intel.servers.shared.services import Caller, not_found
 from code_intel.shared import pushes
 from code_intel.shared.calls import METHODS, STORE_CALLS, StoreCalls
 from code_intel.shared.layers import digest_of
-from code_intel.shared.milvus import SharedIndex
 from code_intel.shared.pushes import wire_generation
 from code_intel.shared.records import Generation
 from code_intel.shared.wire import (
@@ -31,23 +32,13 @@ from code_intel.shared.wire import (
     vector_text,
 )
 
+if TYPE_CHECKING:
+    from code_intel.shared.milvus import SharedIndex
+
 MAX_STORES = 64
 """Number of indexes that stay open."""
-NO_REPOSITORY = "There is no such repository, or the token may not read it."
-
-
-class Principal(Protocol):
-    """The sender of a request; see `access.principal`."""
-
-    def may(self, scope: Literal["read", "push", "admin"], repository: str) -> bool:
-        """Return whether it may do that in a repository."""
-
-
-class ForbiddenError(CodeIntelError):
-    """The token may read the repository, but not do this."""
-
-    code = "forbidden"
-    remedy = "Ask the operator of the server for a token with the scope push."
+Answer = Callable[[Caller, Any], object]
+"""Returns the answer for a caller and a checked question."""
 
 
 class Endpoint(NamedTuple):
@@ -55,198 +46,155 @@ class Endpoint(NamedTuple):
 
     Attributes:
         verb: The HTTP method.
+        path: The path after the version.
         question: The form of the body; None without a body.
-        answer: Returns the answer for a principal and a checked question.
+        answer: Answers a question.
+        has_large_body: Whether the body may be as large as that of a push.
     """
 
     verb: Literal["GET", "POST"]
+    path: str
     question: TypeAdapter[Any] | None
-    answer: Callable[[Principal, Any], object]
+    answer: Answer
+    has_large_body: bool = False
 
 
-def endpoints(index: SharedIndex) -> Mapping[str, Endpoint]:
-    """Return the table of the protocol, by path."""
-    questions, writes = Questions(index), Pushes(index)
-    return {
-        "/repositories": Endpoint("GET", None, questions.heads),
-        "/generation": Endpoint("POST", FIND_GENERATION, questions.generation),
-        "/store": Endpoint("POST", STORE_CALLS, questions.store),
-        "/vectors": Endpoint("POST", FIND_VECTORS, questions.vectors),
-        "/push/begin": Endpoint("POST", pushes.BEGIN_PUSH, writes.begin),
-        "/push/missing": Endpoint("POST", pushes.MISSING_FILES, writes.missing),
-        "/push/cards": Endpoint("POST", pushes.UNKNOWN_CARDS, writes.cards),
-        "/push/files": Endpoint("POST", pushes.PUSH_FILES, writes.files),
-        "/push/finish": Endpoint("POST", pushes.FINISH_PUSH, writes.finish),
-    }
+def heads(caller: Caller, _question: None) -> FoundHeads:
+    """Return the heads of the repositories that the caller may read."""
+    found = caller.services.index.heads(caller.principal.may_read)
+    return FoundHeads(tuple(WireHead(*head) for head in found[:MAX_ITEMS]))
 
 
-class Questions:
-    """Answers what developers' machines ask."""
-
-    def __init__(self, index: SharedIndex) -> None:
-        self._index = index
-        self._stores: OrderedDict[tuple[str, ...], SourceStore] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def heads(self, principal: Principal, _question: None) -> FoundHeads:
-        """Return the heads of the repositories that the principal may read."""
-        heads = self._index.heads(partial(principal.may, "read"))
-        return FoundHeads(tuple(WireHead(*head) for head in heads[:MAX_ITEMS]))
-
-    def generation(self, principal: Principal, asked: FindGeneration) -> FoundGeneration:
-        """Return the generation of the first commit that has one, else of a branch."""
-        require_readable(principal, asked.repository)
-        found = find_generation(self._index, asked.repository, asked.commits, asked.branches)
-        if found is None and not self._exists(asked.repository):
-            raise NotFoundError(NO_REPOSITORY)
-        return FoundGeneration(None if found is None else wire_generation(found))
-
-    def store(self, principal: Principal, asked: StoreCalls) -> list[object]:
-        """Return the results of some methods of an index."""
-        generations = []
-        for generation_id in asked.generations:
-            generation = self._index.generation(generation_id)
-            if generation is None or not principal.may("read", generation.repository):
-                raise NotFoundError(NO_REPOSITORY)
-            generations.append(generation)
-        store = self._opened(generations)
-        return [_result(store, name, arguments) for name, arguments in asked.calls]
-
-    def vectors(self, principal: Principal, asked: FindVectors) -> FoundVectors:
-        """Return the vectors of cards that the repository has."""
-        require_readable(principal, asked.repository)
-        found = self._index.vectors(asked.cards, [asked.repository])
-        return FoundVectors({card: vector_text(vector) for card, vector in found.items()})
-
-    def _exists(self, repository: str) -> bool:
-        return bool(self._index.heads(repository.__eq__))
-
-    def _opened(self, generations: Sequence[Generation]) -> SourceStore:
-        """Return the index of some generations, which stays open for the next question."""
-        key = tuple(generation.id for generation in generations)
-        with self._lock:
-            store = self._stores.pop(key, None) or self._index.store(generations)
-            self._stores[key] = store
-            while len(self._stores) > MAX_STORES:
-                self._stores.popitem(last=False)
-        return store
+def generation(caller: Caller, asked: FindGeneration) -> FoundGeneration:
+    """Return the generation of the first commit that has one, else of a branch."""
+    caller.require("read", asked.repository)
+    index = caller.services.index
+    found = _find(index, asked.repository, asked.commits, asked.branches)
+    if found is None and not index.heads(asked.repository.__eq__):
+        raise not_found(asked.repository)
+    return FoundGeneration(None if found is None else wire_generation(found))
 
 
-class Pushes:
-    """Answers pushes. What is written is seen by readers only after `finish`."""
+def store(caller: Caller, asked: StoreCalls) -> list[object]:
+    """Return the results of some methods of an index."""
+    index = caller.services.index
+    generations = tuple(map(index.generation, asked.generations))
+    readable = tuple(
+        each for each in generations if each and caller.principal.may_read(each.repository)
+    )
+    caller.record.add_repositories(each.repository for each in readable)
+    if len(readable) < len(generations):
+        raise not_found("with this generation")
+    opened = _opened(index, readable)
+    return [_result(opened, name, arguments) for name, arguments in asked.calls]
 
-    def __init__(self, index: SharedIndex) -> None:
-        self._index = index
 
-    def begin(self, principal: Principal, asked: pushes.BeginPush) -> pushes.PushBase:
-        """Return what a push can build on."""
-        require_writable(principal, asked.repository)
-        exists = self._index.generation(asked.generation) is not None
-        found = find_generation(
-            self._index, asked.repository, asked.commits, asked.branches, by_branch=True
+def vectors(caller: Caller, asked: FindVectors) -> FoundVectors:
+    """Return the vectors of cards that the repository has."""
+    caller.require("read", asked.repository)
+    found = caller.services.index.vectors(asked.cards, [asked.repository])
+    return FoundVectors({card: vector_text(vector) for card, vector in found.items()})
+
+
+def begin_push(caller: Caller, asked: pushes.BeginPush) -> pushes.PushBase:
+    """Return what a push can build on: the head of its branch, or the index of an ancestor."""
+    caller.require("push", asked.repository)
+    index = caller.services.index
+    same = index.generation(asked.generation)
+    exists = same is not None and same.repository == asked.repository
+    found = _at_branches(index, asked.repository, asked.branches[:1])
+    found = found or _find(index, asked.repository, asked.commits, asked.branches)
+    if found is None or found.settings != asked.settings:
+        return pushes.PushBase(exists, None, ())
+    digests = index.store([found]).digests()
+    files = tuple((path, digest) for path, _, digest in digests)
+    return pushes.PushBase(exists, wire_generation(found), files)
+
+
+def missing_files(caller: Caller, asked: pushes.MissingFiles) -> pushes.MissingPaths:
+    """Return the files of a layer that are still to be sent."""
+    caller.require("push", asked.repository)
+    found = caller.services.index.missing(asked.repository, asked.layer, asked.files)
+    return pushes.MissingPaths(tuple(found))
+
+
+def unknown_cards(caller: Caller, asked: pushes.UnknownCards) -> pushes.CardsWithout:
+    """Return the cards without a vector."""
+    caller.require("push", asked.repository)
+    known = _vectors(caller, asked.repository, asked.cards)
+    return pushes.CardsWithout(tuple(card for card in asked.cards if card not in known))
+
+
+def push_files(caller: Caller, asked: pushes.PushFiles) -> pushes.Written:
+    """Write files of a layer; cards without a vector get the one that the index has."""
+    caller.require("push", asked.repository)
+    files = [file.record() for file in asked.files]
+    sent = {card: vector_bytes(text) for card, text in asked.vectors.items()}
+    cards = {chunk.card for file in files for chunk in file.chunks if chunk.card}
+    known = _vectors(caller, asked.repository, cards - sent.keys())
+    caller.services.index.write(asked.repository, asked.layer, files, {**known, **sent})
+    return pushes.Written(len(files))
+
+
+def finish_push(caller: Caller, asked: pushes.FinishPush) -> pushes.Finished:
+    """Write the generation, and let the branch point to it."""
+    new = asked.generation.record()
+    caller.require("push", new.repository)
+    if new.id != digest_of("generation", new.repository, new.settings, new.tree):
+        raise UsageError(
+            "The id of the generation is not the digest of its repository, settings and tree.",
+            details={"field": "generation"},
         )
-        if found is None or found.settings != asked.settings:
-            return pushes.PushBase(exists, None, ())
-        digests = self._index.store([found]).digests()
-        files = tuple((path, digest) for path, _, digest in digests)
-        return pushes.PushBase(exists, wire_generation(found), files)
-
-    def missing(self, principal: Principal, asked: pushes.MissingFiles) -> pushes.MissingPaths:
-        """Return the files of a layer that are still to be sent."""
-        require_writable(principal, asked.repository)
-        return pushes.MissingPaths(
-            tuple(self._index.missing(asked.repository, asked.layer, asked.files))
-        )
-
-    def cards(self, principal: Principal, asked: pushes.UnknownCards) -> pushes.CardsWithout:
-        """Return the cards without a vector."""
-        require_writable(principal, asked.repository)
-        known = self._vectors(principal, asked.repository, asked.cards)
-        return pushes.CardsWithout(tuple(card for card in asked.cards if card not in known))
-
-    def files(self, principal: Principal, asked: pushes.PushFiles) -> pushes.Written:
-        """Write files of a layer; cards without a vector get the one that the index has."""
-        require_writable(principal, asked.repository)
-        files = [file.record() for file in asked.files]
-        vectors = {card: vector_bytes(text) for card, text in asked.vectors.items()}
-        cards = {chunk.card for file in files for chunk in file.chunks if chunk.card}
-        vectors |= self._vectors(principal, asked.repository, cards - vectors.keys())
-        self._index.write(asked.repository, asked.layer, files, vectors)
-        return pushes.Written(len(files))
-
-    def finish(self, principal: Principal, asked: pushes.FinishPush) -> pushes.Finished:
-        """Write the generation, and let the branch point to it."""
-        generation = asked.generation.record()
-        require_writable(principal, generation.repository)
-        expected = digest_of(
-            "generation", generation.repository, generation.settings, generation.tree
-        )
-        if generation.id != expected:
-            raise UsageError(
-                "The id of the generation is not the digest of its repository, settings and tree.",
-                details={"field": "generation"},
-            )
-        return pushes.Finished(self._index.finish(generation, asked.branch).generation)
-
-    def _vectors(
-        self, principal: Principal, repository: str, cards: Iterable[str]
-    ) -> dict[str, bytes]:
-        """Return vectors of this repository, and of the others that the principal may read."""
-        wanted = set(cards)
-        found = self._index.vectors(wanted, [repository]) if wanted else {}
-        if rest := wanted - found.keys():
-            readable = {head.repository for head in self._index.heads(partial(principal.may, "read"))}
-            if others := sorted(readable - {repository}):
-                found = {**found, **self._index.vectors(rest, others)}
-        return found
+    return pushes.Finished(caller.services.index.finish(new, asked.branch).generation)
 
 
-def find_generation(
-    index: SharedIndex,
-    repository: str,
-    commits: Sequence[str],
-    branches: Sequence[str],
-    *,
-    by_branch: bool = False,
+ENDPOINTS = (
+    Endpoint("GET", "/repositories", None, heads),
+    Endpoint("POST", "/generation", FIND_GENERATION, generation),
+    Endpoint("POST", "/store", STORE_CALLS, store, has_large_body=True),
+    Endpoint("POST", "/vectors", FIND_VECTORS, vectors),
+    Endpoint("POST", "/push/begin", pushes.BEGIN_PUSH, begin_push),
+    Endpoint("POST", "/push/missing", pushes.MISSING_FILES, missing_files, has_large_body=True),
+    Endpoint("POST", "/push/cards", pushes.UNKNOWN_CARDS, unknown_cards),
+    Endpoint("POST", "/push/files", pushes.PUSH_FILES, push_files, has_large_body=True),
+    Endpoint("POST", "/push/finish", pushes.FINISH_PUSH, finish_push),
+)
+"""The protocol."""
+
+
+def _vectors(caller: Caller, repository: str, cards: Iterable[str]) -> dict[str, bytes]:
+    """Return vectors of this repository, and of the others that the caller may read."""
+    index, wanted = caller.services.index, set(cards)
+    found = index.vectors(wanted, [repository]) if wanted else {}
+    if rest := wanted - found.keys():
+        readable = {head.repository for head in index.heads(caller.principal.may_read)}
+        if others := sorted(readable - {repository}):
+            found = {**found, **index.vectors(rest, others)}
+    return found
+
+
+def _find(
+    index: "SharedIndex", repository: str, commits: Sequence[str], branches: Sequence[str]
 ) -> Generation | None:
-    """Return the generation of the first commit that has one, else of the first branch.
-
-    With `by_branch`, the first branch comes before the commits.
-    """
-
-    def at_branches(names: Sequence[str]) -> Generation | None:
-        heads = (index.head(repository, name) for name in names)
-        found = (index.generation(head.generation) for head in heads if head)
-        return next(filter(None, found), None)
-
-    first = at_branches(branches[:1]) if by_branch else None
-    at_commits = first or (index.generation_at(repository, commits) if commits else None)
-    return at_commits or at_branches(branches)
+    """Return the generation of the first commit that has one, else of the first branch."""
+    found = index.generation_at(repository, commits) if commits else None
+    return found or _at_branches(index, repository, branches)
 
 
-def require_readable(principal: Principal, repository: str) -> None:
-    """Refuse a repository that the principal may not read, as one that does not exist.
-
-    Raises:
-        NotFoundError: It may not.
-    """
-    if not principal.may("read", repository):
-        raise NotFoundError(NO_REPOSITORY)
+def _at_branches(index: "SharedIndex", repository: str, names: Sequence[str]) -> Generation | None:
+    """Return the generation of the first branch that has one."""
+    known = (index.head(repository, name) for name in names)
+    found = (index.generation(head.generation) for head in known if head)
+    return next(filter(None, found), None)
 
 
-def require_writable(principal: Principal, repository: str) -> None:
-    """Refuse a push to a repository.
-
-    Raises:
-        NotFoundError: The principal may not read the repository either.
-        ForbiddenError: It may read it.
-    """
-    if not principal.may("push", repository):
-        require_readable(principal, repository)
-        raise ForbiddenError("The token may not push to this repository.")
+@lru_cache(maxsize=MAX_STORES)
+def _opened(index: "SharedIndex", generations: tuple[Generation, ...]) -> SourceStore:
+    """Return the index of some generations, which never changes."""
+    return index.store(generations)
 
 
-def _result(store: SourceStore, name: str, arguments: object) -> object:
+def _result(opened: SourceStore, name: str, arguments: object) -> object:
     """Return the result of a method.
 
     Raises:
@@ -259,4 +207,4 @@ def _result(store: SourceStore, name: str, arguments: object) -> object:
         checked = method.arguments.validate_python(arguments)
     except ValidationError:
         raise WireError(f"The arguments of {name} are wrong.") from None
-    return method.answer(store, checked)
+    return method.answer(opened, checked)
