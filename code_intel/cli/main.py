@@ -80,7 +80,7 @@ COMMANDS = (
 
 
 _ARGUMENT_NAME = re.compile(
-    r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: ([\w-]+)"
+    r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: -*([\w-]+)"
 )
 """Matches the beginning of argparse's messages about one argument."""
 _INVALID_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
