@@ -4,6 +4,7 @@
 the indexer of a fresh clone embeds only what the server has not.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     from numpy.typing import NDArray
 
 VECTORS_TIMEOUT_S = 10.0
+FORGET_S = 60.0
+"""How long the server is not asked again for a vector that it does not have."""
 
 
 class SharedVectors(VectorCache):
@@ -35,6 +38,8 @@ class SharedVectors(VectorCache):
         super().__init__(folder)
         self._connection = connection
         self._dimensions = dimensions
+        self._absent: set[str] = set()
+        self._forget_at = 0.0
 
     # typing.override needs 3.12.
     def get(  # type: ignore[explicit-override]
@@ -42,11 +47,15 @@ class SharedVectors(VectorCache):
     ) -> "dict[str, NDArray[np.float32]]":
         """Return the known vectors of `texts`; those of the server are added to the cache."""
         found = super().get(identity, texts)
+        if time.monotonic() > self._forget_at:
+            self._absent, self._forget_at = set(), time.monotonic() + FORGET_S
         by_card = {card_digest(identity, text): text for text in texts if text not in found}
-        cards = [*by_card]
+        cards = [card for card in by_card if card not in self._absent]
         for start in range(0, len(cards), MAX_CARDS):
             with suppress(CodeIntelError):  # the vectors are then computed here
-                new = self._ask(cards[start : start + MAX_CARDS], by_card)
+                asked = cards[start : start + MAX_CARDS]
+                new = self._ask(asked, by_card)
+                self._absent |= {card for card in asked if by_card[card] not in new}
                 self.put(identity, new)
                 found |= new
         return found
