@@ -16,4 +16,4 @@ Indexed = Callable[[Mapping[str, str]], SourceStore]
 def indexed(request: pytest.FixtureRequest) -> Indexed:
     """Return what indexes texts in one of the implementations."""
     implementation: Implementation = request.param
-    return lambda texts: implementation.index(request, texts)
+    return lambda texts: implementation.indexed(request, texts)

@@ -16,6 +16,7 @@ from code_intel.forest.source_store import SourceStore
 from code_intel.index.corpus import priority
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
+from code_intel.shared.milvus import SharedIndex
 from pushes import MODEL, digest_of_text, pushed, vector_of
 
 Texts = Mapping[str, str]
@@ -26,7 +27,7 @@ class Implementation(NamedTuple):
     """A way to index texts, with vectors of the model of the tests."""
 
     name: str
-    index: Callable[[pytest.FixtureRequest, Texts], SourceStore]
+    indexed: Callable[[pytest.FixtureRequest, Texts], SourceStore]
     marks: tuple[pytest.MarkDecorator, ...] = ()
 
 
@@ -53,12 +54,12 @@ def in_sqlite(request: pytest.FixtureRequest, texts: Texts) -> SourceStore:
 
 
 def in_milvus(request: pytest.FixtureRequest, texts: Texts) -> SourceStore:
-    index = request.getfixturevalue("shared_index")
+    index: SharedIndex = request.getfixturevalue("shared_index")
     return index.store([pushed(index, f"team/shop{next(_NUMBERS)}", texts)])
 
 
 def in_a_milvus_server(request: pytest.FixtureRequest, texts: Texts) -> SourceStore:
-    index = request.getfixturevalue("served_index")
+    index: SharedIndex = request.getfixturevalue("served_index")
     return index.store([pushed(index, f"team/shop{next(_NUMBERS)}", texts)])
 
 

@@ -109,8 +109,10 @@ def test_similar_symbols_follow_exact_ones(indexed: Indexed) -> None:
     ]
     assert store.definitions("user", exact=False, limit=2) == found[:2]
     both = store.definitions("login", exact=False, limit=9)
-    assert [each.qualified for each in both] == ["AuthService.login", "UserList.login"] + [
-        "test_login_needs_a_password"
+    assert [each.qualified for each in both] == [
+        "AuthService.login",
+        "UserList.login",
+        "test_login_needs_a_password",
     ]
 
 
