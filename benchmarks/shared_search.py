@@ -9,9 +9,9 @@ Speed, with the files of a folder copied until there are enough chunks, and rand
     python -m benchmarks.shared_search --speed 100000 --sources DIR
 
 A push sends no commits, so the row `history` of the ranking has no effect in the shared index;
-`--without history` leaves it out of both. Both indexes hold the same chunks, and the same ranking asks both. All repositories are in one
-shared index. `--address URL` measures a Milvus server; by default it is Milvus Lite, in this
-process.
+`--without history` leaves it out of both. Both indexes hold the same chunks, and the same ranking
+asks both. All repositories are in one shared index. `--address URL` measures a Milvus server; by
+default it is Milvus Lite, in this process.
 """
 
 import argparse
