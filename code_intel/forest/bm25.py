@@ -1,7 +1,9 @@
-"""Score chunks of a small index by how rare words are in all indexes of a union.
+"""Score the chunks of several indexes by how rare words are in all of them.
 
-BM25 weighs a word by how rare it is in its own index. In an index of three files, every word of
-their subject is common and weighs next to nothing.
+BM25 weighs a word by how rare it is in its own index, so scores of different indexes cannot be
+compared. In an index of three files, every word of their subject is common and weighs next to
+nothing. Such an index is scored by its texts. The scores of a larger one are multiplied by a
+factor, for which no texts are read.
 """
 
 import math
@@ -37,11 +39,9 @@ def words_of(row: ChunkRow) -> ChunkWords:
 
 def weights_of(terms: Iterable[str], chunks: int, counts: Mapping[str, int]) -> dict[str, float]:
     """Return how rare each token is, from the number of chunks and that of chunks with it."""
-    found = {term: counts.get(term, 0) for term in terms}
+    found = {term: min(counts.get(term, 0), chunks) for term in terms}
     return {
         term: max(LEAST_WEIGHT, math.log((chunks - count + 0.5) / (count + 0.5)))
-        if count < chunks
-        else LEAST_WEIGHT
         for term, count in found.items()
     }
 
@@ -68,6 +68,20 @@ def scores(
         )
         for number, chunks in found.items()
     }
+
+
+def reweighted(
+    hits: Iterable[tuple[int, float]], weights: Mapping[str, float], own: Mapping[str, float]
+) -> list[tuple[int, float]]:
+    """Return the hits of an index with scores of the same scale as in all indexes.
+
+    Args:
+        hits: Chunk ids and scores in the index.
+        weights: How rare each token is in all indexes.
+        own: How rare each token that occurs in this one is in it.
+    """
+    factor = sum(weights[term] for term in own) / (sum(own.values()) or 1.0)
+    return [(chunk, score * factor) for chunk, score in hits]
 
 
 def _score(counts: Counter[str], length: float, weights: Mapping[str, float]) -> float:

@@ -6,7 +6,7 @@ together (docs/decisions/0093).
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
@@ -25,12 +25,14 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
 ResultT = TypeVar("ResultT")
 Hits = list[tuple[int, float]]
 """Chunk ids with their scores, best first."""
+Column = Literal["body", "names"]
+WordCounts = tuple[int, dict[str, int]]
 Search = Callable[[SourceStore, int], Hits]
 """Returns at most so many hits of an index."""
 MORE = 4
 """Factor by which more hits are fetched if too many of them are in hidden documents."""
-SMALL_CHUNKS = 1000
-"""A part with fewer chunks takes the rarity of words from all parts; see `bm25`."""
+SMALL_CHUNKS = 300
+"""A part with fewer chunks is scored by its texts; see `bm25`."""
 
 
 class Part(NamedTuple):
@@ -40,11 +42,13 @@ class Part(NamedTuple):
         store: The index.
         prefix: What comes before the names of its documents, such as `shop/`.
         hidden: The names in this index of documents that the union does not show.
+        vectors: Whether its vectors may be searched.
     """
 
     store: SourceStore
     prefix: str = ""
     hidden: Collection[str] = frozenset()
+    vectors: bool = True
 
     def shows(self, path: str) -> bool:
         """Return whether the union shows a document of this index."""
@@ -142,7 +146,7 @@ class UnionStore:
     # --- candidates
 
     def word_hits(
-        self, terms: Iterable[str], column: Literal["body", "names"], limit: int
+        self, terms: Iterable[str], column: Column, limit: int
     ) -> list[tuple[int, float]]:
         """Return (chunk id, BM25) of chunks with any of `terms`, best first; higher is better."""
         tokens = tuple(terms)
@@ -152,13 +156,7 @@ class UnionStore:
 
         found = self._found(range(len(self.parts)), search, limit)
         if len(self.parts) > 1:
-            small = {n: hits for n, hits in found.items() if hits and self._is_small(n)}
-            weights = bm25.weights_of(tokens, *self.word_counts(tokens)) if small else {}
-            found |= bm25.scores(
-                {n: self._words(n, [chunk for chunk, _ in small[n]]) for n in small},
-                column,
-                weights,
-            )
+            found = self._comparable(found, tokens, column)
         return self._best(found, limit)
 
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
@@ -166,12 +164,8 @@ class UnionStore:
 
         Chunks of hidden documents count, too: they are few, and similar to those shown instead.
         """
-        tokens, total, counts = tuple(terms), 0, Counter[str]()
-        for part in self.parts:
-            chunks, found = part.store.word_counts(tokens)
-            total += chunks
-            counts.update(found)
-        return total, dict(counts)
+        tokens = tuple(terms)
+        return _summed(part.store.word_counts(tokens) for part in self.parts)
 
     def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
         """Return (chunk id, cosine) of the nearest chunks, best first."""
@@ -308,7 +302,7 @@ class UnionStore:
 
     def _with_vectors(self) -> list[int]:
         """Return the numbers of the parts whose vectors searches use."""
-        models = [part.store.model() for part in self.parts]
+        models = [part.store.model() if part.vectors else None for part in self.parts]
         first = next(filter(None, models), None)
         can_search = self._can_search or (lambda model: model == first)
         return [number for number, model in enumerate(models) if model and can_search(model)]
@@ -326,9 +320,25 @@ class UnionStore:
         ]
         return sorted(hits, key=lambda hit: -hit[1])[: max(limit, 0)]
 
-    def _is_small(self, number: int) -> bool:
-        """Return whether a part has too few chunks to know how rare words are."""
-        return self.parts[number].store.word_counts(())[0] < SMALL_CHUNKS
+    def _comparable(
+        self, found: Mapping[int, Hits], tokens: Sequence[str], column: Column
+    ) -> dict[int, Hits]:
+        """Return the word hits of the parts with scores by how rare words are in all of them."""
+        counts = {number: self.parts[number].store.word_counts(tokens) for number in found}
+        weights = bm25.weights_of(tokens, *_summed(counts.values()))
+        small = {
+            number: self._words(number, [chunk for chunk, _ in hits])
+            for number, hits in found.items()
+            if counts[number][0] < SMALL_CHUNKS
+        }
+        large = {
+            number: bm25.reweighted(
+                hits, weights, bm25.weights_of(counts[number][1], *counts[number])
+            )
+            for number, hits in found.items()
+            if number not in small
+        }
+        return large | bm25.scores(small, column, weights)
 
     def _words(self, number: int, chunks: Iterable[int]) -> dict[int, bm25.ChunkWords]:
         """Return the tokens of chunks of a small part, which are kept until it changes."""
@@ -373,6 +383,15 @@ class UnionStore:
             document_id=self._id(number, row.document_id),
             path=self.parts[number].prefix + row.path,
         )
+
+
+def _summed(counts: Iterable[WordCounts]) -> WordCounts:
+    """Return the word counts of several indexes together."""
+    total, found = 0, Counter[str]()
+    for chunks, each in counts:
+        total += chunks
+        found.update(each)
+    return total, dict(found)
 
 
 def _search_shown(part: Part, search: Search, limit: int) -> Hits:
