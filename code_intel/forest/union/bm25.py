@@ -2,7 +2,7 @@
 
 BM25 weighs a word by how rare it is in its own index, so scores of different indexes cannot be
 compared. In an index of three files, every word of their subject is common and weighs next to
-nothing. Such an index is scored by its texts. The scores of a larger one are multiplied by a
+nothing. Such an index is searched in its texts. The scores of a larger one are multiplied by a
 factor, for which no texts are read.
 """
 
@@ -51,9 +51,12 @@ def scores(
     column: Literal["body", "names"],
     weights: Mapping[str, float],
 ) -> dict[int, list[tuple[int, float]]]:
-    """Return (chunk id, BM25) of chunks, by index, best first.
+    """Return (chunk id, BM25) of the chunks with any of the weighted tokens, by index, best first.
 
-    Their mean length stands for that of all chunks.
+    Args:
+        found: All chunks of some indexes; their mean length stands for that of all chunks.
+        column: What to search.
+        weights: How rare each token is.
     """
     lengths = [each.length for chunks in found.values() for each in chunks.values()]
     mean = fmean(lengths) if lengths else 1.0
@@ -61,12 +64,13 @@ def scores(
     def rate(each: ChunkWords) -> float:
         return _score(each.body if column == "body" else each.names, each.length / mean, weights)
 
-    return {
-        number: sorted(
-            ((chunk, rate(each)) for chunk, each in chunks.items()),
-            key=lambda hit: (-hit[1], hit[0]),
-        )
+    rated = {
+        number: [(chunk, rate(each)) for chunk, each in chunks.items()]
         for number, chunks in found.items()
+    }
+    return {
+        number: sorted((hit for hit in hits if hit[1] > 0), key=lambda hit: (-hit[1], hit[0]))
+        for number, hits in rated.items()
     }
 
 
