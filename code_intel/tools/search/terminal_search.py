@@ -91,6 +91,7 @@ def _repositories_answer(
             question.top_k,
             per_file=question.per_file,
             explain=question.explain,
+            before=opened.union,
         )
     finally:
         if projects is None:

@@ -16,6 +16,7 @@ from code_intel.foundation import git
 from code_intel.index.facade import Index
 from code_intel.index.walk import bases
 from code_intel.tools.context.corpus_service import CorpusService, project_sync
+from code_intel.tools.context.repositories.search import no_repositories
 from code_intel.tools.context.repositories.sources import OpenedIndex, Place
 from code_intel.tools.context.repositories.workspace import (
     WorkspaceEntry,
@@ -25,9 +26,14 @@ from code_intel.tools.context.repositories.workspace import (
 
 
 class OpenProjects:
-    """The other projects whose indexes a process has open."""
+    """The other projects whose indexes a process has open.
+
+    Attributes:
+        union: What searches of several projects keep.
+    """
 
     def __init__(self) -> None:
+        self.union = no_repositories()
         self._services: dict[Path, CorpusService] = {}
         self._lock = threading.Lock()
 

@@ -55,7 +55,9 @@ async def search_others(
     def search() -> SearchAnswer:
         chosen = chosen_repositories(context, names)
         service = forest_service(context)
-        return search_repositories(service, chosen, query, top_k, *scope, per_file=per_file)
+        return search_repositories(
+            service, chosen, query, top_k, *scope, per_file=per_file, before=context.projects.union
+        )
 
     try:
         with anyio.fail_after(LOCAL_TIMEOUT_S):

@@ -24,17 +24,21 @@ class Repositories:
 
     Attributes:
         store: The indexes as one.
+
+    Args:
+        indexes: The indexes.
+        without: The keys of indexes whose vectors are not searched.
+        before: An earlier union, whose cached values are used.
     """
 
-    def __init__(self, indexes: Sequence[OpenedIndex], without: Iterable[str] = ()) -> None:
+    def __init__(
+        self, indexes: Sequence[OpenedIndex], without: Iterable[str], before: UnionStore
+    ) -> None:
         self._indexes = {index.key: index for index in indexes}
         left_out = frozenset(without)
-        self.store = UnionStore(
-            [
-                Part(index.store, index.key + SEPARATOR, vectors=index.key not in left_out)
-                for index in indexes
-            ],
-            can_search=lambda _: True,  # `comparable` has decided
+        self.store = before.over(
+            Part(index.store, index.key + SEPARATOR, vectors=index.key not in left_out)
+            for index in indexes
         )
 
     @property
@@ -60,6 +64,11 @@ class Repositories:
         return self._indexes[document.partition(SEPARATOR)[0]].is_own
 
 
+def no_repositories() -> UnionStore:
+    """Return a union that keeps what searches read of small indexes."""
+    return UnionStore((), can_search=lambda _: True)  # `OpenedIndex.comparable` decides
+
+
 def search_repositories(
     service: CorpusService,
     chosen: Chosen,
@@ -70,6 +79,7 @@ def search_repositories(
     *,
     per_file: int,
     explain: bool = False,
+    before: UnionStore | None = None,
 ) -> SearchAnswer:
     """Return the best places of the files of several repositories; this blocks.
 
@@ -84,6 +94,7 @@ def search_repositories(
         file_pattern: Only documents whose name matches this glob.
         per_file: Maximum places of one file.
         explain: Whether hits say what each row of the ranking gave to their file.
+        before: What earlier searches have used; see `no_repositories`.
 
     Raises:
         UsageError: The query is blank.
@@ -94,7 +105,9 @@ def search_repositories(
         question = service.question(query)
         comparable = {index.key: index.comparable(question) for index in chosen.indexes}
         all_of_them = Repositories(
-            chosen.indexes, [key for key, each in comparable.items() if each.vector is None]
+            chosen.indexes,
+            [key for key, each in comparable.items() if each.vector is None],
+            before or no_repositories(),
         )
         with all_of_them.store.snapshot():
             hits = search_forest(
