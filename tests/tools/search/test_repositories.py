@@ -265,7 +265,7 @@ async def test_a_repository_that_is_gone_is_noted_and_the_others_answer(
     call: Caller, billing: Path
 ) -> None:
     await call("search_forest", query="cart", repositories=["*"])
-    shutil.rmtree(billing / ".code-intel")
+    settings_of(billing).forest.db_path.unlink()
     found = await call("search_forest", query="cart", repositories=["*"])
     assert found["results"]
     (note, _) = found["index"]["degraded"]
