@@ -307,6 +307,10 @@ class Hit:
         symbols: The other symbols that the chunk defines.
         ranking: What each row of the ranking gives to the file, if the caller wants to know it;
             empty for further chunks of a file.
+        repository: The name of the repository; empty if only the project itself was searched.
+        commit: The commit of that repository; empty if it is not known.
+        foreign: Whether the file is not one of this project. It is then not relative to the
+            project, even if the project has a file of that name.
     """
 
     document: str
@@ -325,6 +329,9 @@ class Hit:
     column: int = 0
     symbols: tuple[str, ...] = ()
     ranking: tuple[RowShare, ...] = ()
+    repository: str = ""
+    commit: str = ""
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,12 +344,15 @@ class Freshness:
         files: Documents in the index.
         pending: Chunks without vectors, not counting knowledge pages.
         degraded: What was not available and why, such as `embedding: not installed`.
+        shared: The commit whose shared index answered, together with the files on this machine that
+            differ from it; empty if the local index answered alone.
     """
 
     state: Literal["fresh", "stale", "building", "missing"] = "fresh"
     files: int = 0
     pending: int = 0
     degraded: tuple[str, ...] = ()
+    shared: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,10 @@ COMMANDS = (
     CliCommand(
         "snapshot", "code_intel.cli.snapshot", "write vectors to a file, or load them in a clone"
     ),
+    CliCommand("push", "code_intel.cli.push", "push the index of a commit to the shared index"),
+    CliCommand(
+        "workspace", "code_intel.cli.workspace", "choose other projects that searches include"
+    ),
     CliCommand("status", "code_intel.cli.status", "show what is indexed and what is missing"),
     CliCommand("doctor", "code_intel.cli.doctor", "check the installation and the project"),
     CliCommand("calibrate", "code_intel.cli.calibrate", "fit the map's score for another model"),
@@ -71,6 +75,10 @@ COMMANDS = (
     CliCommand("session", "code_intel.cli.session", "list sessions, or show one"),
     CliCommand("stats", "code_intel.cli.stats", "show how sessions ended"),
     CliCommand("ui", "code_intel.cli.ui", "serve a page to look at the project in a browser"),
+    CliCommand(
+        "serve-shared", "code_intel.cli.serve_shared", "serve the shared index of many repositories"
+    ),
+    CliCommand("shared", "code_intel.cli.shared", "manage the tokens of `serve-shared`"),
     CliCommand("hook", "code_intel.cli.hook.command", "answer an event of a client's hook"),
     CliCommand(
         "completion", "code_intel.cli.completion", "print a script that completes words in a shell"
@@ -79,7 +87,7 @@ COMMANDS = (
 
 
 _ARGUMENT_NAME = re.compile(
-    r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: ([\w-]+)"
+    r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: -*([\w-]+)"
 )
 """Matches the beginning of argparse's messages about one argument."""
 _INVALID_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)

@@ -67,10 +67,27 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             write="write the vectors of the source to a file",
             load="load the vectors of files that are the same here",
         ),
+        "shared": _group(
+            "shared",
+            token="create, list, rotate and revoke tokens",  # noqa: S106 - a description
+        ),
+        "shared token": _group(
+            "shared.token",
+            create="create a token and print it",
+            list="list the tokens, without secrets",
+            rotate="replace a token; the old one counts for some hours more",
+            revoke="revoke tokens; servers refuse them within seconds",
+        ),
         "session": _group(
             "session",
             list="list sessions, the most recently used first",
             show="show what a session asked, found and did",
+        ),
+        "workspace": _group(
+            "workspace",
+            add="add another project of this machine",
+            list="list the projects that --all searches",
+            remove="remove a project from the list",
         ),
     }
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LENGTH_TOLERANCE = 1e-3
 _PROBE = "login"
 _MAX_STEP_S = 0.4
-WINDOW_CARDS = 256
+WINDOW_CARDS = 1000
 """Pending cards that are sorted by length, so that a step has cards of similar length."""
 MAX_CARDS = 10_000
 NO_VECTOR_REASON = "the model returns no usable vector for it"
@@ -65,6 +65,11 @@ def embed_pending(
         if not window:
             window = store.generations.pending(generation, WINDOW_CARDS)
             window.sort(key=lambda pending: len(pending[1]))
+            taken, window = _take_known(store, generation, cache, window)
+            stored += taken
+            if taken:
+                progress(store.generations.pending_count(generation))
+                continue
         if not window:
             if store.generations.finish(generation):
                 break
@@ -115,17 +120,10 @@ def embed_chunks(
     Raises:
         EmbeddingError: The model does not work.
     """
-    texts = list(dict.fromkeys(card for _, card in step))
-    known = {} if cache is None else cache.get(generation.identity, texts)
-    size = generation.dimensions
-    vectors = {text: vector for text, vector in known.items() if _is_usable(vector, size)}
-    left = [text for text in texts if text not in vectors and is_parsed(text)]
-    new = _embed(embedder, left, size)
-    if embedder.identity != generation.identity:
+    identity, size = generation.identity, generation.dimensions
+    vectors = card_vectors(embedder, cache, identity, size, [card for _, card in step])
+    if vectors is None:
         return 0
-    if cache is not None and new:
-        cache.put(generation.identity, new)
-    vectors |= new
     with store.batch():
         found = [(chunk, vectors[card]) for chunk, card in step if card in vectors]
         stored = store.generations.put(generation, found)
@@ -133,6 +131,56 @@ def embed_chunks(
             if card not in vectors:
                 store.generations.refuse(generation, chunk, NO_VECTOR_REASON)
     return stored
+
+
+def _take_known(
+    store: Store,
+    generation: Generation,
+    cache: VectorCache | None,
+    window: Sequence[tuple[int, str]],
+) -> tuple[int, list[tuple[int, str]]]:
+    """Store the vectors that the cache has, in one transaction; return their number and the rest.
+
+    A cache may take as long for all cards of a window as for one; see `shared.shared_vectors`.
+    """
+    cards = [card for _, card in window]
+    known = known_vectors(cache, generation.identity, generation.dimensions, cards)
+    found = [(chunk, known[card]) for chunk, card in window if card in known]
+    rest = [(chunk, card) for chunk, card in window if card not in known]
+    return (store.generations.put(generation, found) if found else 0), rest
+
+
+def card_vectors(
+    embedder: Embedder,
+    cache: VectorCache | None,
+    identity: str,
+    dimensions: int,
+    cards: Sequence[str],
+) -> "dict[str, Vector] | None":
+    """Return the usable vectors of cards, from the cache where possible; new ones are added to it.
+
+    Returns None if the embedder switched to another engine than `identity` meanwhile.
+
+    Raises:
+        EmbeddingError: The model does not work.
+    """
+    texts = list(dict.fromkeys(cards))
+    vectors = known_vectors(cache, identity, dimensions, texts)
+    left = [text for text in texts if text not in vectors and is_parsed(text)]
+    new = _embed(embedder, left, dimensions)
+    if embedder.identity != identity:
+        return None
+    if cache is not None and new:
+        cache.put(identity, new)
+    return vectors | new
+
+
+def known_vectors(
+    cache: VectorCache | None, identity: str, dimensions: int, cards: Sequence[str]
+) -> "dict[str, Vector]":
+    """Return the usable vectors of cards that are in the cache."""
+    known = {} if cache is None else cache.get(identity, cards)
+    return {text: vector for text, vector in known.items() if _is_usable(vector, dimensions)}
 
 
 def _generation_to_fill(store: Store, embedder: Embedder) -> Generation:

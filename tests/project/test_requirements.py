@@ -21,6 +21,7 @@ WITH_MCP = {"httpx2", "mcp_types"}
 """Packages that the product imports and that mcp brings in the version that it needs."""
 IN_LATER_VERSIONS = {"compression"}
 """Modules that the standard library has in later versions of Python than this one may be."""
+WITH_PYMILVUS = {"dotenv", "grpc"}
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 
@@ -76,14 +77,14 @@ def imported_packages() -> Iterator[tuple[str, str]]:
 
 
 def test_the_product_imports_only_its_dependencies() -> None:
-    texts = [*PROJECT["dependencies"], *EXTRAS["sentence-transformers"]]
+    texts = [*PROJECT["dependencies"], *EXTRAS["sentence-transformers"], *EXTRAS["milvus"]]
     declared = {canonicalize_name(Requirement(text).name) for text in texts}
     of_module = packages_distributions()
     foreign = {
         (name, path)
         for name, path in imported_packages()
         if name not in sys.stdlib_module_names
-        and name not in {"code_intel", *WITH_MCP, *IN_LATER_VERSIONS}
+        and name not in {"code_intel", *WITH_MCP, *WITH_PYMILVUS, *IN_LATER_VERSIONS}
         if not declared & {canonicalize_name(one) for one in of_module.get(name, [name])}
     }
     assert foreign == set()
