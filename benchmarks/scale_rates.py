@@ -156,7 +156,7 @@ def card_rates(sources: Path) -> tuple[dict[str, Any], Vectors]:
     """Return what one core embeds, the size of chunks, and the vectors of the cards."""
     cards: list[str] = []
     sizes = {"text": 0, "body": 0, "names": 0}
-    chunks = 0
+    chunks = tokens = 0
     for path in sorted(sources.rglob("*")):
         name = path.relative_to(sources).as_posix()
         if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES or "/.git/" in f"/{name}":
@@ -167,11 +167,12 @@ def card_rates(sources: Path) -> tuple[dict[str, Any], Vectors]:
         cards += have
         chunks += len(file.chunks)
         for chunk in file.chunks:
+            tokens += len(set(chunk.body.split())) + len(set(chunk.names.split()))
             for field in sizes:
                 sizes[field] += len(getattr(chunk, field).encode())
     drawn = random.Random(1).sample(cards, CARDS)
     tokenizer = Tokenizer(Weights().vocabulary)
-    tokens = sum(len(window) for text in drawn for window in tokenizer.windows(f"passage: {text}"))
+    read = sum(len(window) for text in drawn for window in tokenizer.windows(f"passage: {text}"))
     engine = OnnxE5(1)
     spent = []
     for _ in range(ROUNDS):
@@ -180,8 +181,9 @@ def card_rates(sources: Path) -> tuple[dict[str, Any], Vectors]:
         spent.append(time.process_time() - started)
     rates = {
         "cards_per_core_second": [round(CARDS / each, 1) for each in spent],
-        "tokens_per_card": round(tokens / CARDS, 1),
+        "tokens_per_card": round(read / CARDS, 1),
         "chunks": chunks,
+        "different_words_per_chunk": round(tokens / chunks, 1),
         "cards_per_chunk": round(len(cards) / chunks, 3),
         "bytes_per_chunk": {name: round(size / chunks) for name, size in sizes.items()},
     }
