@@ -15,6 +15,7 @@ from code_intel.config.settings import (
     KNOWLEDGE_FOLDER,
     Settings,
     active_environments,
+    ci_branch,
     default_cache,
     default_state,
     find_root,
@@ -24,6 +25,7 @@ from code_intel.config.settings import (
     require_single_project,
     shows_colours,
 )
+from code_intel.config.shared import SharedConfig
 from code_intel.config.table import SETTINGS, Setting, TokenizationStrategy
 from code_intel.config.upstreams import UPSTREAMS, UpstreamConfig
 
@@ -37,9 +39,11 @@ __all__ = [
     "IndexConfig",
     "Setting",
     "Settings",
+    "SharedConfig",
     "TokenizationStrategy",
     "UpstreamConfig",
     "active_environments",
+    "ci_branch",
     "default_cache",
     "default_config",
     "default_state",

@@ -23,6 +23,7 @@ from code_intel.config.index_config import (
     project_config,
 )
 from code_intel.config.reading import read_regular_file, require, unknown_key_warnings
+from code_intel.config.shared import URL_VARIABLE, SharedConfig, shared_config
 from code_intel.config.table import (
     SETTINGS,
     Demands,
@@ -37,6 +38,13 @@ from code_intel.errors import ConfigError, UsageError
 from code_intel.foundation.state_folder import project_digest
 from code_intel.records import Language
 
+CI_BRANCH_VARIABLES = (
+    *("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"),
+    *("CI_COMMIT_BRANCH", "BITBUCKET_BRANCH", "BUILDKITE_BRANCH", "CIRCLE_BRANCH"),
+    *("BUILD_SOURCEBRANCH", "DRONE_BRANCH", "TRAVIS_PULL_REQUEST_BRANCH", "TRAVIS_BRANCH"),
+    *("SEMAPHORE_GIT_BRANCH", "BRANCH_NAME", "GIT_BRANCH"),
+)
+"""Variables in which CI services name the branch, the branch of a merge request first."""
 KNOWLEDGE_FOLDER = "cache/knowledge"
 """The folder for knowledge pages, relative to `plans_dir` (seed 003 §4)."""
 _FIX_VARIABLE = "Correct the variable {}, or unset it."
@@ -87,6 +95,7 @@ class Settings:
     climpt_module: str
     command_timeout: int
     upstreams: Mapping[str, UpstreamConfig]
+    shared: SharedConfig
     passed_on: Mapping[str, str] = field(repr=False)
     warnings: tuple[str, ...]
     module_caches: Mapping[str, Path]
@@ -100,7 +109,7 @@ class Settings:
     def search_digest(self) -> str:
         """A digest of the settings on which the answer of a search depends."""
         values = [self.root, self.map, self.forest, self.embedding, self.cache_dir, self.state_dir]
-        values += [self.expire_days, self.trust_git, self.trunk]
+        values += [self.expire_days, self.trust_git, self.trunk, self.shared]
         return hashlib.sha256(repr(values).encode("utf-8", "surrogateescape")).hexdigest()
 
     @property
@@ -203,6 +212,15 @@ def active_environments(environ: Mapping[str, str] | None = None) -> tuple[Path,
     return tuple(Path(folder) for folder in folders if folder)
 
 
+def ci_branch(environ: Mapping[str, str] | None = None) -> str:
+    """Return the branch that a CI job builds, by the variables of the usual services, or empty."""
+    environ = os.environ if environ is None else environ
+    found = (environ.get(name, "") for name in CI_BRANCH_VARIABLES)
+    branch = next(filter(None, found), "").removeprefix("refs/heads/").removeprefix("origin/")
+    is_tag = environ.get("GITHUB_REF_TYPE") == "tag" or branch.startswith("refs/")
+    return "" if is_tag else branch
+
+
 def shows_colours(environ: Mapping[str, str] | None = None) -> bool:
     """Return whether the user's terminal shows colours, and the user does not refuse them."""
     environ = os.environ if environ is None else environ
@@ -219,7 +237,11 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     root = root.absolute()
     file = root / STATE_FOLDER / "config.toml"
     given = _read_toml(file)
-    values = {row.name: _value(row, given, environ, file) for row in SETTINGS}
+    rows = [row for row in SETTINGS if row.table != "shared"]
+    values = {row.name: _value(row, given, environ, file) for row in rows}
+    shared = {
+        row.name: _value(row, given, environ, file) for row in SETTINGS if row.table == "shared"
+    }
     cache, state, plans = (values.pop(name) for name in ("cache_dir", "state_dir", "plans_dir"))
     upstreams, notes = read_upstreams(file, given, root, environ)
     known = (*(row.table or row.name for row in SETTINGS), "upstreams")
@@ -231,6 +253,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         for name in (MAP_CONFIG, FOREST_CONFIG)
     ]
     warn_once((*warnings, *configs[0].notes, *configs[1].notes))
+    state_dir = _folder(root, "state_dir", str(state)) if state else default_state()
     plans_dir = plans_folder(_folder(root, "plans_dir", str(plans) or ".gistdex"), cache_dir)
     return Settings(
         root=root,
@@ -238,7 +261,8 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         forest=replace(configs[1], knowledge=plans_dir / KNOWLEDGE_FOLDER),
         plans_dir=plans_dir,
         cache_dir=cache_dir,
-        state_dir=_folder(root, "state_dir", str(state)) if state else default_state(),
+        state_dir=state_dir,
+        shared=shared_config(shared, state_dir, by_user=bool(environ.get(URL_VARIABLE))),
         upstreams=MappingProxyType(upstreams),
         passed_on=MappingProxyType(
             {key: environ[key] for key in INHERITED_VARIABLES if key in environ}
@@ -334,9 +358,9 @@ def _table_warnings(given: Mapping[str, Any]) -> list[str]:
 def _file_warnings(given: Mapping[str, Any]) -> list[str]:
     """Return a warning for each setting that the file must not set."""
     return [
-        f"{row.name} is ignored here, because this file is shared through git; set {row.variable}"
+        f"{row.key} is ignored here, because this file is shared through git; set {row.variable}"
         for row in SETTINGS
-        if row.name in given and not row.in_file
+        if not row.in_file and row.name in (given.get(row.table, {}) if row.table else given)
     ]
 
 

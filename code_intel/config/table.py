@@ -85,4 +85,9 @@ SETTINGS = (
     Setting("command_runner", "auto", in_file=False),
     Setting("climpt_module", "jsr:@aidevtool/climpt", in_file=False),
     Setting("command_timeout", 60, min=1, max=3600),
+    Setting("url", "", table="shared"),
+    # Empty: the name from the git remote.
+    Setting("repository", "", table="shared"),
+    Setting("map", default=False, table="shared"),
+    Setting("token", "", table="shared", in_file=False),
 )

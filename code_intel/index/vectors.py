@@ -115,16 +115,10 @@ def embed_chunks(
     Raises:
         EmbeddingError: The model does not work.
     """
-    texts = list(dict.fromkeys(card for _, card in step))
-    known = {} if cache is None else cache.get(generation.identity, texts)
-    size = generation.dimensions
-    vectors = {text: vector for text, vector in known.items() if _is_usable(vector, size)}
-    new = _embed(embedder, [text for text in texts if text not in vectors], size)
-    if embedder.identity != generation.identity:
+    identity, size = generation.identity, generation.dimensions
+    vectors = card_vectors(embedder, cache, identity, size, [card for _, card in step])
+    if vectors is None:
         return 0
-    if cache is not None and new:
-        cache.put(generation.identity, new)
-    vectors |= new
     with store.batch():
         found = [(chunk, vectors[card]) for chunk, card in step if card in vectors]
         stored = store.generations.put(generation, found)
@@ -132,6 +126,38 @@ def embed_chunks(
             if card not in vectors:
                 store.generations.refuse(generation, chunk, NO_VECTOR_REASON)
     return stored
+
+
+def card_vectors(
+    embedder: Embedder,
+    cache: VectorCache | None,
+    identity: str,
+    dimensions: int,
+    cards: Sequence[str],
+) -> "dict[str, Vector] | None":
+    """Return the usable vectors of cards, from the cache where possible; new ones are added to it.
+
+    Returns None if the embedder switched to another engine than `identity` meanwhile.
+
+    Raises:
+        EmbeddingError: The model does not work.
+    """
+    texts = list(dict.fromkeys(cards))
+    vectors = known_vectors(cache, identity, dimensions, texts)
+    new = _embed(embedder, [text for text in texts if text not in vectors], dimensions)
+    if embedder.identity != identity:
+        return None
+    if cache is not None and new:
+        cache.put(identity, new)
+    return vectors | new
+
+
+def known_vectors(
+    cache: VectorCache | None, identity: str, dimensions: int, cards: Sequence[str]
+) -> "dict[str, Vector]":
+    """Return the usable vectors of cards that are in the cache."""
+    known = {} if cache is None else cache.get(identity, cards)
+    return {text: vector for text, vector in known.items() if _is_usable(vector, dimensions)}
 
 
 def _generation_to_fill(store: Store, embedder: Embedder) -> Generation:

@@ -164,22 +164,22 @@ class RequestGuard:
         refusals = (check(self._policy, head) for check in CHECKS)
         refusal = next((found for found in refusals if found), None)
         if refusal is not None:
-            await _refuse(refusal, scope, receive, send)
+            await refuse(refusal, scope, receive, send)
             return
         try:
             with anyio.fail_after(self._policy.limits.body_seconds):
-                body = await _read_body(receive, self._policy.limits.body_bytes)
+                body = await read_body(receive, self._policy.limits.body_bytes)
         except TimeoutError:
-            await _refuse(TOO_SLOW, scope, receive, send)
+            await refuse(TOO_SLOW, scope, receive, send)
             return
         except OverflowError:
-            await _refuse(TOO_LARGE, scope, receive, send)
+            await refuse(TOO_LARGE, scope, receive, send)
             return
         if body is not None:
             if owner := owner_of(self._policy, head):
                 # The SDK lets no other user join the MCP sessions of this user.
                 scope["user"] = _user(owner)
-            await self._app(scope, _replay(body, receive), send)
+            await self._app(scope, replay(body, receive), send)
 
 
 def _user(owner: str) -> object:
@@ -191,7 +191,7 @@ def _user(owner: str) -> object:
     return AuthenticatedUser(AccessToken(token="", client_id=owner, scopes=[]))
 
 
-async def _read_body(receive: Receive, max_bytes: int) -> bytes | None:
+async def read_body(receive: Receive, max_bytes: int) -> bytes | None:
     """Read the whole body; return None if the client has disconnected.
 
     Raises:
@@ -209,17 +209,17 @@ async def _read_body(receive: Receive, max_bytes: int) -> bytes | None:
             return bytes(body)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
     """Return a function that returns first the whole body, then the messages of `receive`."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def replay() -> Message:
+    async def next_message() -> Message:
         return messages.pop() if messages else await receive()
 
-    return replay
+    return next_message
 
 
-async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer with a refusal; uvicorn then reads and discards the rest of the body."""
     headers = {"WWW-Authenticate": 'Bearer realm="code-intel"'} if refusal is TOKEN_NEEDED else None
     content = {"error": refusal.error, "message": refusal.message, "hint": refusal.hint}

@@ -1,0 +1,1 @@
+"""Decide who sent a request, and what they may do."""

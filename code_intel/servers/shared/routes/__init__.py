@@ -1,0 +1,1 @@
+"""The HTTP routes of an instance; `table` lists those of the API."""

@@ -1,0 +1,410 @@
+"""Push the index of a commit to the shared index: only what changed, and only once.
+
+A push is of a commit. Files that git does not track never leave the machine, and neither do files
+that differ from the commit: with such a change, there is no push. What the server has already is
+not sent again, so a push that was stopped continues where it ended.
+"""
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from pydantic import TypeAdapter
+
+from code_intel.config import IndexConfig
+from code_intel.embedding.cache import VectorCache
+from code_intel.embedding.engine import Embedder
+from code_intel.errors import ConflictError, NotFoundError
+from code_intel.foundation import git, revisions
+from code_intel.foundation.text import counted
+from code_intel.index.rows import ChunkRow, DocumentRow
+from code_intel.index.store import Store
+from code_intel.index.vectors import card_vectors
+from code_intel.index.walk import is_covered
+from code_intel.records import Definition, Symbol
+from code_intel.shared import pushes
+from code_intel.shared.cards import card_digest, settings_digest
+from code_intel.shared.client import MAX_PAUSE_S, SharedClient, SharedIndexError
+from code_intel.shared.layers import LayerPlan, digest_of, plan_layers, tree_digest
+from code_intel.shared.records import Generation, SharedChunk, SharedFile
+from code_intel.shared.wire import MAX_CARDS, MAX_COMMITS, is_document, pack, vector_text
+
+T = TypeVar("T")
+
+CALL_TIMEOUT_S = 60.0
+RETRIES = 6
+"""How often a request is sent again if the server does not answer."""
+FIRST_WAIT_S, MAX_WAIT_S = 0.5, 30.0
+BATCH_FILES = 100
+BATCH_CHARS = 2 << 20
+"""Maximum characters of one request, if it has more than one file."""
+EMBED_CARDS = 64
+"""Number of cards that are embedded at once."""
+VECTOR_BYTES = 2048
+"""About the bytes of a vector in a request."""
+TOO_LARGE = 413
+"""The HTTP status of a request that the server accepts in parts only."""
+SHOWN_NAMES = 5
+UNTRACKED = "not tracked by git"
+ODD_NAME = "has a name with control characters"
+UNREADABLE = "could not be read"
+
+Advance = Callable[[int, int], None]
+
+
+class Commit(NamedTuple):
+    """The commit to push.
+
+    Attributes:
+        id: The object name.
+        branch: The branch that will point to it.
+        files: The indexed files of the commit, by path.
+        left_out: How many indexed files are left out, by reason.
+    """
+
+    id: str
+    branch: str
+    files: Mapping[str, DocumentRow]
+    left_out: Mapping[str, int]
+
+
+@dataclass
+class PushReport:
+    """What a push has sent, or would send.
+
+    Attributes:
+        generation: The id of the generation.
+        base: The id of the generation it builds on; empty if everything is new.
+        files: Number of files of the commit.
+        changed: The files of the new layer.
+        deleted: Number of files that the base has and the commit has not.
+        sent: The files that were sent now; others had been sent before.
+        chunks: Number of chunks in these files.
+        embedded: Number of vectors that were computed or taken from this machine's cache.
+        reused: Number of vectors that the server had.
+        sent_bytes: Bytes that were sent.
+        received_bytes: Bytes that were received.
+    """
+
+    generation: str = ""
+    base: str = ""
+    files: int = 0
+    changed: Sequence[str] = ()
+    deleted: int = 0
+    sent: list[str] = field(default_factory=list)
+    chunks: int = 0
+    embedded: int = 0
+    reused: int = 0
+    sent_bytes: int = 0
+    received_bytes: int = 0
+
+
+def commit_of(
+    store: Store, config: IndexConfig, branch: str, unreadable: Mapping[str, str]
+) -> Commit:
+    """Return the commit that is checked out, with its indexed files.
+
+    Args:
+        store: The index, up to date with the disk.
+        config: Which files it covers.
+        branch: The branch to push.
+        unreadable: Files that the last sync could not read.
+
+    Raises:
+        NotFoundError: There is no commit.
+        ConflictError: Files that git tracks and the index covers differ from the commit.
+    """
+    folder = config.folder
+    head, tracked, dirty = git.head(folder), revisions.tracked(folder), git.dirty_files(folder)
+    if not head or tracked is None or dirty is None:
+        raise NotFoundError(
+            "There is no commit to push.", hint="Run it in a git repository with a commit."
+        )
+    changed = [name for name, known in dirty.items() if known and is_covered(config, folder / name)]
+    if changed:
+        shown = ", ".join(changed[:SHOWN_NAMES])
+        more = len(changed) - SHOWN_NAMES
+        raise ConflictError(
+            f"{counted(len(changed), 'file')} of the commit changed on the disk: {shown}"
+            f"{f' and {more} more' if more > 0 else ''}.",
+            hint="Commit or undo the changes, then push again. A push is the index of a commit.",
+        )
+    files: dict[str, DocumentRow] = {}
+    left_out: dict[str, int] = {}
+    for row in store.documents():
+        why = UNTRACKED if row.path not in tracked else ""
+        why = why or ("" if is_document(row.path) else ODD_NAME)
+        why = why or (UNREADABLE if row.path in unreadable else "")
+        if why:
+            left_out[why] = left_out.get(why, 0) + 1
+        else:
+            files[row.path] = row
+    return Commit(head, branch, files, left_out)
+
+
+@dataclass
+class Pusher:
+    """Pushes one commit.
+
+    Attributes:
+        client: The connection to the server.
+        repository: The name of the repository there.
+        store: The index, up to date with the commit.
+        folder: The folder that document names are relative to.
+        chunk_size: The length of Markdown chunks.
+        embedder: Computes vectors; None for a push of words only.
+        cache: The vectors of this machine.
+        advance: Called with (files sent, files to send).
+        wait: Waits so many seconds before a request is sent again.
+    """
+
+    client: SharedClient
+    repository: str
+    store: Store
+    folder: Path
+    chunk_size: int
+    embedder: Embedder | None = None
+    cache: VectorCache | None = None
+    advance: Advance = lambda done, total: None  # noqa: ARG005 - says nothing by default
+    wait: Callable[[float], object] = threading.Event().wait
+
+    def push(self, commit: Commit, *, dry_run: bool = False) -> PushReport:
+        """Push a commit, or find out what would be sent.
+
+        Raises:
+            SharedIndexError: The server does not answer, or refuses; what was sent stays there.
+            EmbeddingError: The model does not work.
+        """
+        model = self.embedder.identity if self.embedder else ""
+        settings = settings_digest(model, self.chunk_size)
+        digests = {path: row.digest for path, row in commit.files.items()}
+        base, plan, exists = self._plan(commit, settings, digests)
+        report = PushReport(
+            plan.generation,
+            base.generation.id if base.generation else "",
+            len(digests),
+            plan.files,
+            len(dict(base.files).keys() - digests.keys()),
+        )
+        if plan.new and not exists:
+            self._send(plan, digests, model, report, dry_run=dry_run)
+        if not dry_run:
+            self._finish(commit, plan, settings, model)
+        report.sent_bytes += self.client.sent_bytes
+        report.received_bytes = self.client.received_bytes
+        return report
+
+    def _plan(
+        self, commit: Commit, settings: str, digests: Mapping[str, str]
+    ) -> tuple[pushes.PushBase, LayerPlan, bool]:
+        """Return the base, what to write on it, and whether the server has the result already."""
+        generation = digest_of(
+            "generation", self.repository, settings, tree_digest(digests.items())
+        )
+        commits = revisions.ancestors(self.folder, MAX_COMMITS)
+        default = revisions.default_branch(self.folder)
+        question = pushes.BeginPush(
+            self.repository,
+            tuple(commits),
+            tuple(dict.fromkeys(filter(None, (commit.branch, default)))),
+            settings,
+            generation,
+        )
+        base = self._call("/push/begin", question, pushes.PUSH_BASE)
+        known = base.generation.record() if base.generation else None
+        plan = plan_layers(self.repository, settings, digests, known, dict(base.files))
+        return base, plan, base.exists
+
+    def _send(
+        self,
+        plan: LayerPlan,
+        digests: Mapping[str, str],
+        model: str,
+        report: PushReport,
+        *,
+        dry_run: bool,
+    ) -> None:
+        """Send the files of the new layer that the server does not have."""
+        total, done = len(plan.files), 0
+        for names in _parts(plan.files, pushes.MAX_LISTED_FILES):
+            listed = tuple((name, digests[name]) for name in names)
+            question = pushes.MissingFiles(self.repository, plan.new, listed)
+            missing = self._call("/push/missing", question, pushes.MISSING_PATHS).paths
+            wanted = [name for name in missing if name in digests]
+            done += len(names) - len(wanted)
+            for files, cards in self._batches(wanted, model):
+                self._send_batch(plan.new, files, cards, report, dry_run=dry_run)
+                done += len(files)
+                self.advance(done, total)
+
+    def _send_batch(
+        self,
+        layer: str,
+        files: Sequence[SharedFile],
+        cards: Mapping[str, str],
+        report: PushReport,
+        *,
+        dry_run: bool,
+    ) -> None:
+        unknown = [card for part in _parts([*cards], MAX_CARDS) for card in self._unknown(part)]
+        report.sent += [file.path for file in files]
+        report.chunks += sum(len(file.chunks) for file in files)
+        report.reused += len(cards) - len(unknown)
+        report.embedded += len(unknown)
+        body = pushes.PushFiles(self.repository, layer, tuple(map(pushes.pushed_file, files)), {})
+        if dry_run:
+            report.sent_bytes += len(pack(body)) + VECTOR_BYTES * len(unknown)
+            return
+        vectors = self._vectors({card: cards[card] for card in unknown})
+        self._write(body._replace(vectors=vectors))
+
+    def _write(self, body: pushes.PushFiles) -> None:
+        """Send files; in two halves if they are too large for one request."""
+        try:
+            self._call("/push/files", body, pushes.WRITTEN)
+        except SharedIndexError as error:
+            half = len(body.files) // 2
+            if error.status != TOO_LARGE or not half:
+                raise
+            for files in (body.files[:half], body.files[half:]):
+                cards = {chunk.card for file in files for chunk in file.chunks}
+                vectors = {card: body.vectors[card] for card in cards & body.vectors.keys()}
+                self._write(body._replace(files=files, vectors=vectors))
+
+    def _unknown(self, cards: Sequence[str]) -> list[str]:
+        """Return the cards for which the server has no vector."""
+        question = pushes.UnknownCards(self.repository, tuple(cards))
+        found = self._call("/push/cards", question, pushes.CARDS_WITHOUT).cards
+        return [card for card in found if card in set(cards)]
+
+    def _vectors(self, cards: Mapping[str, str]) -> dict[str, str]:
+        """Return the vectors of cards as they are sent; cards without a usable one are left out."""
+        import numpy as np
+
+        if self.embedder is None or not cards:
+            return {}
+        by_text = {text: card for card, text in cards.items()}
+        found: dict[str, str] = {}
+        for texts in _parts(sorted(by_text, key=len), EMBED_CARDS):
+            vectors = card_vectors(
+                self.embedder, self.cache, self.embedder.identity, self.embedder.dimensions, texts
+            )
+            for text, vector in (vectors or {}).items():
+                data = np.ascontiguousarray(vector, "<f4").tobytes()
+                found[by_text[text]] = vector_text(data)
+        return found
+
+    def _finish(self, commit: Commit, plan: LayerPlan, settings: str, model: str) -> None:
+        generation = Generation(
+            plan.generation,
+            self.repository,
+            commit.id,
+            plan.tree,
+            settings,
+            model,
+            plan.layers,
+            len(commit.files),
+            self._chunk_count(commit),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        question = pushes.FinishPush(pushes.wire_generation(generation), commit.branch)
+        self._call("/push/finish", question, pushes.FINISHED)
+
+    def _chunk_count(self, commit: Commit) -> int:
+        return sum(len(rows) for rows in self._chunks_by_path([*commit.files]))
+
+    def _chunks_by_path(self, paths: Sequence[str]) -> Iterator[list[ChunkRow]]:
+        for names in _parts(paths, BATCH_FILES):
+            yield self.store.chunks_of(names)
+
+    def _batches(
+        self, paths: Sequence[str], model: str
+    ) -> Iterator[tuple[list[SharedFile], dict[str, str]]]:
+        """Yield files with the texts of their cards by digest, a few megabytes at a time."""
+        files: list[SharedFile] = []
+        cards: dict[str, str] = {}
+        size = 0
+        for names in _parts(paths, BATCH_FILES):
+            for file, own in self._files(names, model):
+                length = sum(len(chunk.text) for chunk in file.chunks)
+                if files and (size + length > BATCH_CHARS or len(files) >= BATCH_FILES):
+                    yield files, cards
+                    files, cards, size = [], {}, 0
+                files.append(file)
+                cards |= own
+                size += length
+        if files:
+            yield files, cards
+
+    def _files(
+        self, paths: Sequence[str], model: str
+    ) -> Iterator[tuple[SharedFile, dict[str, str]]]:
+        """Yield files as they are pushed, each with the texts of its cards by digest."""
+        chunks: dict[str, list[ChunkRow]] = {}
+        symbols: dict[str, list[Symbol]] = {}
+        imports: dict[str, list[str]] = {}
+        for row in self.store.chunks_of(paths):
+            chunks.setdefault(row.path, []).append(row)
+        for definition in self.store.defined_in(paths):
+            symbols.setdefault(definition.file, []).append(_symbol(definition))
+        for path, target in self.store.imports(paths):
+            imports.setdefault(path, []).append(target)
+        for path in paths:
+            document = self.store.document(path)
+            if document is None:
+                continue
+            cards = {card_digest(model, chunk.card): chunk.card for chunk in chunks.get(path, ())}
+            file = SharedFile(
+                path,
+                document.digest,
+                document.language,
+                document.lines,
+                document.priority,
+                tuple(_chunk(chunk, model) for chunk in chunks.get(path, ())),
+                tuple(symbols.get(path, ())),
+                tuple(imports.get(path, ())),
+            )
+            cards.pop("", None)
+            yield file, cards
+
+    def _call(self, path: str, question: object, answer: TypeAdapter[T]) -> T:
+        """Make a call; after a temporary failure make it again, each time later.
+
+        Raises:
+            SharedIndexError: The server refuses, or does not answer after all attempts.
+        """
+        for attempt in range(RETRIES):
+            try:
+                return self.client.call(path, question, answer, CALL_TIMEOUT_S)
+            except SharedIndexError as error:
+                if not error.is_temporary:
+                    raise
+                pause = min(FIRST_WAIT_S * 2**attempt, MAX_WAIT_S) * random.uniform(0.8, 1.2)
+                self.wait(min(max(pause, error.retry_after_s), MAX_PAUSE_S))
+        return self.client.call(path, question, answer, CALL_TIMEOUT_S)
+
+
+def _chunk(row: ChunkRow, model: str) -> SharedChunk:
+    """Return a chunk as it is pushed; the server computes its tokens."""
+    card = card_digest(model, row.card)
+    return SharedChunk(
+        row.position, row.start_line, row.end_line, row.text, row.symbols, card, "", ""
+    )
+
+
+def _symbol(d: Definition) -> Symbol:
+    return Symbol(
+        d.name, d.qualified, d.kind, d.line, d.end_line, d.signature, "", d.digest, d.body
+    )
+
+
+def _parts(items: Sequence[T], size: int) -> Iterator[list[T]]:
+    """Yield the items in lists of at most `size`."""
+    rest = iter(items)
+    while part := list(islice(rest, size)):
+        yield part

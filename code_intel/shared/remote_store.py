@@ -1,0 +1,272 @@
+"""Ask the shared index of a server what a ranking needs to know.
+
+The index of a generation never changes. So what is needed as a whole, such as the imports of all
+files, is kept on this machine (`KeptAnswers`), and what a question has asked is not asked again.
+"""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+from code_intel.errors import CodeIntelError
+from code_intel.foundation import durable
+from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
+from code_intel.records import Definition
+from code_intel.shared.calls import METHODS, RESULTS, WireHits
+from code_intel.shared.client import CALL_TIMEOUT_S, SharedClient, SharedIndexError
+from code_intel.shared.records import Generation
+from code_intel.shared.wire import WireError, pack, unpack, vector_text
+
+if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+ResultT = TypeVar("ResultT")
+
+QUESTION_TIMEOUT_S = 2.5
+"""Time limit of all calls for one question; see also `client.CALL_TIMEOUT_S`."""
+BULK_TIMEOUT_S = 30.0
+"""Time limit of a call outside questions."""
+MAX_KNOWN_PLACES = 100_000
+KEPT_GENERATIONS = 4
+"""Number of generations of which answers stay on disk."""
+
+
+class KeptAnswers:
+    """Answers about one generation that are kept in a folder of this machine.
+
+    Args:
+        folder: The folder of all generations of a server.
+        generation: The id of the generation.
+    """
+
+    def __init__(self, folder: Path, generation: str) -> None:
+        self._all = folder
+        self._folder = folder / generation
+
+    def get(self, method: str, arguments: object) -> Any | None:
+        """Return a checked answer; None if there is none, or a damaged one."""
+        try:
+            data = self._file(method, arguments).read_bytes()
+            return unpack(data, METHODS[method].result)
+        except (OSError, WireError):
+            return None
+
+    def put(self, method: str, arguments: object, result: object) -> None:
+        """Keep an answer, and remove those of the oldest generations; do nothing on a full disk."""
+        with suppress(CodeIntelError, OSError):
+            durable.replace(self._file(method, arguments), pack(result))
+            others = sorted(self._all.iterdir(), key=lambda each: each.stat().st_mtime)
+            for folder in others[:-KEPT_GENERATIONS]:
+                if folder != self._folder:
+                    for file in folder.iterdir():
+                        durable.remove(file, flushed=False)
+                    durable.remove_folder(folder)
+
+    def _file(self, method: str, arguments: object) -> Path:
+        key = hashlib.sha256(repr(arguments).encode("utf-8", "replace")).hexdigest()[:16]
+        return self._folder / f"{method}-{key}.json.gz"
+
+
+class RemoteStore:
+    """The shared index of one generation; a `SourceStore`.
+
+    Every method raises SharedIndexError if the server does not answer in time.
+
+    Attributes:
+        generation: The generation.
+    """
+
+    def __init__(
+        self, client: SharedClient, generation: Generation, kept: KeptAnswers | None = None
+    ) -> None:
+        self.generation = generation
+        self._client = client
+        self._kept = kept
+        self._places: dict[int, ChunkPlace] = {}
+        self._cached: dict[str, tuple[object, Any]] = {}
+        self._question = threading.local()
+
+    @contextmanager
+    def question(self, seconds: float = QUESTION_TIMEOUT_S) -> Iterator[None]:
+        """Limit the time of all calls in the block, which are for one question."""
+        self._question.deadline = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self._question.deadline = None
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Return a block that does nothing: a generation never changes."""
+        return nullcontext()
+
+    def version_token(self) -> tuple[int, ...] | None:
+        """Return a value that identifies the generation."""
+        return (int(self.generation.id[:15], 16),)
+
+    def revision(self) -> str:
+        """Return the id of the generation."""
+        return self.generation.id
+
+    def cached(
+        self, name: str, version: object, compute: Callable[[ResultT | None], ResultT]
+    ) -> ResultT:
+        """Return a value computed from the index; compute it again when `version` changes."""
+        known, value = self._cached.get(name, (None, None))
+        if version is None or known != version:
+            value = compute(value)
+            if version is not None:
+                self._cached[name] = (version, value)
+        return cast("ResultT", value)
+
+    def model(self) -> str | None:
+        """Return the identity of the model of the vectors, or None without vectors."""
+        return self.generation.model or None
+
+    # --- candidates
+
+    def word_hits(
+        self, terms: Iterable[str], column: Literal["body", "names"], limit: int
+    ) -> list[tuple[int, float]]:
+        """Return (chunk id, BM25) of chunks with any of `terms`, best first."""
+        wanted = [*terms]
+        return self._hits("word_hits", (wanted, column, limit)) if wanted and limit > 0 else []
+
+    def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
+        """Return the number of chunks, and for each token that occurs, that of chunks with it."""
+        chunks, counts = self._ask("word_counts", [*terms])
+        return chunks, counts
+
+    def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
+        """Return (chunk id, cosine) of the nearest chunks, best first."""
+        import numpy as np
+
+        if limit <= 0 or not self.generation.model:
+            return []
+        text = vector_text(np.ascontiguousarray(query, "<f4").tobytes())
+        return self._hits("vector_hits", (text, limit))
+
+    def definition_chunks(self, name: str) -> list[int]:
+        """Return the ids of the chunks in which a symbol with that unqualified name starts."""
+        return [chunk for chunk, _ in self._hits("definition_chunks", name)]
+
+    def commit_hits(self, terms: Iterable[str]) -> dict[str, CommitHit]:  # noqa: ARG002 - see below
+        """Return nothing: commits are in the local index."""
+        return {}
+
+    # --- chunks
+
+    def chunk_places(self, ids: Iterable[int]) -> list[ChunkPlace]:
+        """Return where the chunks of `ids` that exist are; hits have brought most of them."""
+        wanted = list(dict.fromkeys(ids))
+        if missing := [chunk for chunk in wanted if chunk not in self._places]:
+            self._note(self._ask("chunk_places", missing))
+        return [self._places[chunk] for chunk in wanted if chunk in self._places]
+
+    def chunk_rows(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
+        """Return the chunks of `ids` that exist."""
+        wanted = [*ids]
+        rows = self._ask("chunk_rows", wanted) if wanted else ()
+        return {row.id: row.record() for row in rows if row.id in set(wanted)}
+
+    def chunk_texts(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return the texts of the chunks of `ids` that exist."""
+        wanted = [*ids]
+        return dict(self._ask("chunk_texts", wanted)) if wanted else {}
+
+    def chunks_of(self, paths: Iterable[str]) -> list[ChunkRow]:
+        """Return the chunks of documents, ordered by path and position."""
+        wanted = [*paths]
+        return [row.record() for row in self._ask("chunks_of", wanted)] if wanted else []
+
+    def pages(self) -> list[int]:
+        """Return nothing: pages of query plans are not shared."""
+        return []
+
+    # --- documents and what they define
+
+    def digests(self) -> list[tuple[str, str, str]]:
+        """Return (path, language, digest) of every document."""
+        found: list[tuple[str, str, str]] = self._ask("digests", None)
+        return found
+
+    def latest(self, limit: int) -> list[tuple[str, int]]:  # noqa: ARG002 - see below
+        """Return nothing: when a file changed is known on this machine only."""
+        return []
+
+    def definitions(self, symbol: str, *, exact: bool, limit: int) -> list[Definition]:
+        """Return where `symbol` is defined; see `SourceStore`."""
+        rows = self._ask("definitions", (symbol, exact, limit)) if limit > 0 else ()
+        return [row.record() for row in rows]
+
+    def defined_in(self, paths: Iterable[str]) -> list[Definition]:
+        """Return the symbols of documents, ordered by path and line, outer before inner ones."""
+        wanted = [*paths]
+        return [row.record() for row in self._ask("defined_in", wanted)] if wanted else []
+
+    def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
+        """Return (path, import target as written) of all documents, or of `paths`."""
+        wanted = None if paths is None else [*paths]
+        if wanted == []:
+            return []
+        found: list[tuple[str, str]] = self._ask("imports", wanted)
+        return found
+
+    # --- calls
+
+    def _hits(self, method: str, arguments: object) -> list[tuple[int, float]]:
+        """Return the hits with a place, and note the places that came with them."""
+        found: WireHits = self._ask(method, arguments)
+        self._note(found.places)
+        return [hit for hit in found.hits if hit[0] in self._places]
+
+    def _note(self, places: Iterable[Any]) -> None:
+        if len(self._places) > MAX_KNOWN_PLACES:
+            self._places = {}
+        self._places |= {place.id: place.record() for place in places}
+
+    def _ask(self, method: str, arguments: object) -> Any:
+        """Return the checked result of a method, kept or from the server.
+
+        Raises:
+            SharedIndexError: The server does not answer in time, or with something else.
+        """
+        row = METHODS[method]
+        kept = self._kept if row.is_bulk else None
+        known = kept.get(method, arguments) if kept else None
+        if known is not None:
+            return known
+        deadline = getattr(self._question, "deadline", None)
+        seconds = BULK_TIMEOUT_S
+        if deadline is not None:
+            seconds = min(CALL_TIMEOUT_S, deadline - time.monotonic())
+            if seconds <= 0:
+                raise SharedIndexError("the server is too slow for this question")
+        question = {"generations": [self.generation.id], "calls": [(method, arguments)]}
+        (answer,) = self._results(question, seconds)
+        try:
+            result = row.result.validate_python(answer)
+        except ValueError:
+            raise SharedIndexError(
+                f"the answer of the server to {method} has a wrong form", is_temporary=False
+            ) from None
+        if kept:
+            kept.put(method, arguments, answer)
+        return result
+
+    def _results(self, question: object, seconds: float) -> list[Any]:
+        """Return the results of one call.
+
+        Raises:
+            SharedIndexError: There is not exactly one.
+        """
+        results = self._client.ask("/store", question, RESULTS, seconds)
+        if len(results) != 1:
+            raise SharedIndexError("the server answers another question", is_temporary=False)
+        return results
