@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 
 
@@ -45,8 +46,8 @@ class Job:
     """
 
     service: float
-    done: Callable[[], None]
-    failed: Callable[[], None] = lambda: None
+    done: Callable[[], object]
+    failed: Callable[[], object] = lambda: None
     priority: int = 0
     arrived: float = 0.0
 
@@ -101,7 +102,7 @@ class Station:
     def stop(self) -> None:
         """Fail all jobs, and those that come until `start`."""
         self._account()
-        lost = [*self._served.values(), *(job for _, _, job in sorted(self._queue)[:])]
+        lost = [*self._served.values(), *(job for _, _, job in sorted(self._queue))]
         self._served.clear()
         self._queue.clear()
         self.up = False
@@ -118,7 +119,7 @@ class Station:
             _, number, job = heapq.heappop(self._queue)
             self._served[number] = job
             self.seen.waits.append(self._clock.now - job.arrived)
-            self._clock.after(job.service, lambda number=number: self._end(number))
+            self._clock.after(job.service, partial(self._end, number))
 
     def _end(self, number: int) -> None:
         if number not in self._served:

@@ -8,18 +8,14 @@ All times are processor time, which other load changes little.
 
 - cards: cards and tokens a second that one core embeds, with the 8-bit engine.
 - questions: the time to embed each labelled question, and to rank its hits in an SQLite index.
-- commits: for each of the last commits of a branch, what a push of it writes: files, chunks, cards
-  that the parent's versions of these files do not have, the bytes of the records as JSON, plain and
-  compressed, and the time to read and split the files.
+- commits: for each of the last commits of a branch, what a push of it sends: see `Commit`.
 - engine: with `--faiss` (the extra `milvus` has it), the size of an HNSW and an IVF_SQ8 index per
   vector, the time to build the first, and to find 300 of 100,000 vectors on one core. Milvus uses
   the same library. The vectors are those of real cards, and neighbours made of them.
 """
 
 import argparse
-import dataclasses
 import datetime as dt
-import gzip
 import hashlib
 import json
 import os
@@ -28,7 +24,7 @@ import random
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,10 +45,13 @@ from code_intel.forest.ranking.state import NO_SITUATION
 from code_intel.index.corpus import MAX_FILE_BYTES, priority
 from code_intel.index.facade import Index
 from code_intel.index.rows import index_words
-from code_intel.records import Chunk
+from code_intel.shared import pushes, wire
+from code_intel.shared.cards import card_digest
 from code_intel.shared.records import SharedChunk, SharedFile
 
 OTHERS = HERE / "data" / "code_search_others.jsonl"
+MODEL = "multilingual-e5-small/int8/onnxruntime-1"
+LAYER = "0" * 32
 CARDS = 4_000
 ROUNDS = 3
 VECTORS, DIMENSIONS, FOUND = 100_000, 384, 300
@@ -64,77 +63,121 @@ Vectors = NDArray[np.float32]
 
 
 class Commit(NamedTuple):
-    """What a push of a commit writes."""
+    """What a push of a commit sends.
 
+    Attributes:
+        repository: Its place in the list of repositories.
+        files: Files that changed and are not deleted.
+        hidden: Paths that hide files of the layers below.
+        chunks: Chunks in these files.
+        cards: Cards that the parent's versions of these files do not have.
+        sent_bytes: Bytes of the files and the vectors of these cards, compressed as they are sent.
+        client_ms: Time to split the files, without embedding.
+        server_ms: Time in which the server checks the message and computes the tokens.
+        changes: Each changed path as a number and its chunks, -1 if it was deleted.
+    """
+
+    repository: int
     files: int
+    hidden: int
     chunks: int
     cards: int
-    json_bytes: int
-    gzip_bytes: int
-    milliseconds: float
+    sent_bytes: int
+    client_ms: float
+    server_ms: float
+    changes: Sequence[int]
 
 
-def chunks_of(name: str, text: str) -> tuple[SharedFile, list[str]]:
-    """Return a file as it is pushed, and its cards."""
+def shared_file(name: str, text: str) -> SharedFile:
+    """Return a file as it is pushed; the tokens are left out."""
     parsed = parse_file(name, text)
-    chunks = tuple(_chunk(name, each) for each in parsed.chunks)
-    lines = text.count("\n") + 1
-    return (
-        SharedFile(name, _digest(text), parsed.language, lines, priority(name), chunks,
-                   parsed.symbols, parsed.imports),
-        [each.card for each in parsed.chunks if each.card],
+    chunks = tuple(
+        SharedChunk(
+            each.position, each.start_line, each.end_line, each.text, each.symbols,
+            card_digest(MODEL, each.card), "", "",
+        )
+        for each in parsed.chunks
+    )  # fmt: skip
+    return SharedFile(
+        name, hashlib.sha256(text.encode()).hexdigest(), parsed.language, text.count("\n") + 1,
+        priority(name), chunks, parsed.symbols, parsed.imports,
     )  # fmt: skip
 
 
-def _chunk(name: str, chunk: Chunk) -> SharedChunk:
-    body, names = index_words(name, chunk)
-    digest = _digest(chunk.card) if chunk.card else ""
-    return SharedChunk(
-        chunk.position, chunk.start_line, chunk.end_line, chunk.text, chunk.symbols, digest,
-        body, names,
-    )  # fmt: skip
+def pushes_of(folder: Path, count: int) -> tuple[dict[str, Any], list[Commit]]:
+    """Return what pushes of the last commits of each bare repository send, and its size."""
+    repositories: dict[str, Any] = {}
+    commits: list[Commit] = []
+    for number, repository in enumerate(sorted(folder.glob("*.git"))):
+        listed = _git(repository, "log", "--first-parent", f"-{count + 1}", "--format=%H")
+        tips = listed.decode().split()
+        numbers: dict[str, int] = {}
+        order = reversed(tips[:-1])
+        commits += [_pushed(repository, number, commit, numbers) for commit in order]
+        repositories[repository.stem] = _whole(repository, tips[0])
+    return repositories, commits
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+def _whole(repository: Path, commit: str) -> dict[str, int]:
+    """Return the size of a commit, and of the answer that a push of the next one begins with."""
+    names = _git(repository, "ls-tree", "-r", "-z", commit).decode("utf-8", "replace").split("\0")
+    files = [
+        shared_file(name, text)
+        for meta, _, name in (line.partition("\t") for line in names if line)
+        if (text := _text(repository, meta.split(" ")[2])) is not None
+    ]
+    listed = [(file.path, file.digest) for file in files]
+    chunks = sum(len(file.chunks) for file in files)
+    return {"files": len(files), "chunks": chunks, "begin_bytes": len(wire.pack(listed))}
 
 
-def commits_of(repository: Path, count: int) -> Iterator[Commit]:
-    """Yield what pushes of the last commits of a bare repository write."""
-    listed = _git(repository, "log", "--first-parent", f"-{count}", "--format=%H").decode().split()
-    for commit in listed[:-1]:
-        yield _pushed(repository, commit)
-
-
-def _pushed(repository: Path, commit: str) -> Commit:
+def _pushed(repository: Path, number: int, commit: str, numbers: dict[str, int]) -> Commit:
     raw = _git(repository, "diff-tree", "-r", "--no-renames", "-z", f"{commit}^", commit)
     fields = raw.decode("utf-8", "replace").split("\0")
     old: set[str] = set()
-    written: list[SharedFile] = []
-    cards: set[str] = set()
-    spent = 0.0
+    files: list[SharedFile] = []
+    changes: list[int] = []
+    hidden, spent = 0, 0.0
     for meta, name in zip(fields[::2], fields[1::2], strict=False):
         _, _, before, after, _ = meta.removeprefix(":").split(" ")
         if (text := _text(repository, before)) is not None:
-            old.update(chunks_of(name, text)[1])
-        if (text := _text(repository, after)) is not None:
+            hidden += 1
+            old.update(chunk.card for chunk in shared_file(name, text).chunks)
+        left = _text(repository, after)
+        if left is not None:
             started = time.process_time()
-            file, have = chunks_of(name, text)
+            files.append(shared_file(name, left))
             spent += time.process_time() - started
-            written.append(file)
-            cards.update(have)
+        if text is not None or left is not None:
+            place = numbers.setdefault(name, len(numbers))
+            changes += (place, -1 if left is None else len(files[-1].chunks))
+    new = {chunk.card for file in files for chunk in file.chunks} - old - {""}
+    vectors = {card: wire.vector_text(_some_vector(card)) for card in new}
+    packed = wire.pack(
+        pushes.PushFiles("team/shop", LAYER, tuple(map(pushes.pushed_file, files)), vectors)
+    )
     started = time.process_time()
-    data = json.dumps(written, ensure_ascii=False, default=dataclasses.astuple).encode()
-    packed = gzip.compress(data, 6)
-    spent += time.process_time() - started
+    for file in wire.unpack(packed, pushes.PUSH_FILES).files:
+        file.record()
+    served = time.process_time() - started
     return Commit(
-        len(written),
-        sum(len(each.chunks) for each in written),
-        len(cards - old),
-        len(data),
+        number,
+        len(files),
+        hidden,
+        sum(len(each.chunks) for each in files),
+        len(new),
         len(packed),
         round(1000 * spent, 1),
+        round(1000 * served, 1),
+        changes,
     )
+
+
+def _some_vector(card: str) -> bytes:
+    """Return a unit vector, which compresses as little as a real one."""
+    vector = np.random.default_rng(int(card, 16)).normal(size=DIMENSIONS).astype("<f4")
+    data: bytes = (vector / np.linalg.norm(vector)).astype("<f4").tobytes()
+    return data
 
 
 def _text(repository: Path, blob: str) -> str | None:
@@ -148,8 +191,7 @@ def _text(repository: Path, blob: str) -> str | None:
 
 def _git(repository: Path, *arguments: str) -> bytes:
     command = ["git", "-C", str(repository), *arguments]
-    done = subprocess.run(command, check=False, capture_output=True)
-    return done.stdout
+    return subprocess.run(command, check=False, capture_output=True).stdout
 
 
 def card_rates(sources: Path) -> tuple[dict[str, Any], Vectors]:
@@ -163,21 +205,22 @@ def card_rates(sources: Path) -> tuple[dict[str, Any], Vectors]:
             continue
         if (text := decode(path.read_bytes())) is None:
             continue
-        file, have = chunks_of(name, text)
-        cards += have
-        chunks += len(file.chunks)
-        for chunk in file.chunks:
-            tokens += len(set(chunk.body.split())) + len(set(chunk.names.split()))
-            for field in sizes:
-                sizes[field] += len(getattr(chunk, field).encode())
+        for chunk in parse_file(name, text).chunks:
+            body, names = index_words(name, chunk)
+            cards += [chunk.card] if chunk.card else []
+            chunks += 1
+            tokens += len(set(body.split())) + len(set(names.split()))
+            for field, value in (("text", chunk.text), ("body", body), ("names", names)):
+                sizes[field] += len(value.encode())
     drawn = random.Random(1).sample(cards, CARDS)
     tokenizer = Tokenizer(Weights().vocabulary)
     read = sum(len(window) for text in drawn for window in tokenizer.windows(f"passage: {text}"))
     engine = OnnxE5(1)
     spent = []
+    vectors = engine.passages(drawn)
     for _ in range(ROUNDS):
         started = time.process_time()
-        vectors = engine.passages(drawn)
+        engine.passages(drawn)
         spent.append(time.process_time() - started)
     rates = {
         "cards_per_core_second": [round(CARDS / each, 1) for each in spent],
@@ -284,8 +327,9 @@ def show(report: Mapping[str, Any]) -> None:
           f"{cards['tokens_per_card']} tokens each")  # fmt: skip
     for name in ("embedding_ms", "ranking_ms"):
         _row(name, questions[name])
-    for at, name in enumerate(Commit._fields):
+    for at, name in enumerate(Commit._fields[1:-1], 1):
         _row(f"commit: {name}", [row[at] for row in report["commits"]])
+    print(f"repositories: {report['repositories']}")
     for name, value in report.get("engine", {}).items():
         if name.endswith("_ms"):
             _row(name, value)
@@ -315,11 +359,9 @@ def main() -> None:
     cards, vectors = card_rates(args.sources)
     report: dict[str, Any] = {"machine": machine(), "cards": cards}
     report["questions"] = question_times(args.sources, args.cache)
-    report["commits"] = [
-        list(commit)
-        for repository in sorted(args.tasks.glob("*.git"))
-        for commit in commits_of(repository, args.commits)
-    ]
+    report["repositories"], commits = pushes_of(args.tasks, args.commits)
+    report["commit_fields"] = Commit._fields
+    report["commits"] = commits
     if args.faiss:
         report["engine"] = engine_rates(vectors)
     show(report)

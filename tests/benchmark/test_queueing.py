@@ -1,6 +1,7 @@
 """The simulated queues agree with queueing theory."""
 
 import random
+from functools import partial
 from itertools import accumulate
 
 import pytest
@@ -25,7 +26,7 @@ def simulated(servers: int, rate: float, service: float, seed: int = 1) -> tuple
     station = Station(clock, servers)
     for arrival in accumulate(draw.expovariate(rate) for _ in range(JOBS)):
         length = draw.expovariate(1 / service)
-        clock.after(arrival, lambda length=length: station.add(Job(length, done=int)))
+        clock.after(arrival, partial(station.add, Job(length, done=int)))
     clock.run()
     return station.seen, clock.now
 
@@ -78,7 +79,7 @@ def test_jobs_of_a_lower_priority_number_are_served_first() -> None:
     clock, ended = Clock(), list[str]()
     station = Station(clock, 1)
     for name, priority in (("first", 5), ("slow", 5), ("urgent", 0)):
-        job = Job(1.0, done=lambda name=name: ended.append(name), priority=priority)
+        job = Job(1.0, done=partial(ended.append, name), priority=priority)
         station.add(job)
     clock.run()
     assert ended == ["first", "urgent", "slow"]
@@ -91,8 +92,8 @@ def test_a_station_that_stops_fails_every_job_once() -> None:
         station.add(
             Job(
                 1.0,
-                done=lambda number=number: ended.append(number),
-                failed=lambda number=number: failed.append(number),
+                done=partial(ended.append, number),
+                failed=partial(failed.append, number),
             )
         )
     clock.after(1.5, station.stop)
