@@ -36,8 +36,8 @@ SMALL_PARAMETERS = 12 * 12 * DIMENSIONS**2
 # Assumed.
 SMALL_MODEL_EFFICIENCY = 0.5
 """How much of the GPU's rate a model of a fourteenth of the size reaches."""
-KEY_BYTES = 250
-"""Bytes per chunk of the key, the names of repository, layer and path, the card and symbols."""
+KEY_BYTES = 500
+"""Bytes per chunk of keys, names of repository, layer and path, card and symbols, in all rows."""
 NODE_BYTES = 64 << 30
 REPLICAS = 2
 REPOSITORY_CHUNKS = 10_000
@@ -83,7 +83,7 @@ class Rates:
         self.cards: float = median(cards["cards_per_core_second"])
         self.tokens: float = cards["tokens_per_card"]
         self.words: float = cards["different_words_per_chunk"]
-        self.bytes_per_chunk: int = sum(cards["bytes_per_chunk"].values())
+        self.text_bytes: int = cards["bytes_per_chunk"]["text"] + cards["bytes_per_chunk"]["names"]
         pairs = zip(asked["embedding_ms"], asked["ranking_ms"], strict=True)
         self.questions = Questions(
             [(embedding + ranking) / 1000 for embedding, ranking in pairs],

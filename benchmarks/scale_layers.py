@@ -1,8 +1,9 @@
 """Simulate which chunks pushes write, by the rules for layers, with the commits of real branches.
 
 The present rule is that of `code_intel.shared.layers`: a push adds a layer, and with too many
-layers or hidden paths it writes everything as one. `by size` is what could come next: it joins the
-two neighbours that are smallest together, so that the lowest layer is seldom written again.
+layers or hidden paths it writes everything as one. `by size` is what could come next: it joins
+the new layer with those below it that are at most `FACTOR` times as large as what is above them, so
+that a large layer is seldom written again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ REST = -1
 """Stands for the files that no commit changes; they are in the lowest layer."""
 ROUNDS = 5
 """How often the commits are repeated, so that the result depends less on where they begin."""
+FACTOR = 2
 LARGER = (1, 10, 100)
 """How many times as large the repositories are as the measured ones."""
 
@@ -94,16 +96,19 @@ def _joined(layers: Sequence[LayerOf]) -> LayerOf:
 
 
 def _join_by_size(layers: list[LayerOf]) -> int:
-    """Join neighbours until the limits hold; return the chunks that this writes."""
-    written = 0
-    while _is_full(layers):
-        pairs = range(len(layers) - 1)
-        at = min(pairs, key=lambda at: layers[at].chunks + layers[at + 1].chunks)
-        layer = _joined(layers[at : at + 2])
-        lowest = frozenset[int]() if at == 0 else layer.hides
-        layers[at : at + 2] = [layer._replace(hides=lowest)]
-        written += layer.chunks
-    return written
+    """Join the top layers if a limit is exceeded; return the chunks that this writes."""
+    if not _is_full(layers):
+        return 0
+    at = len(layers) - 1
+    above = layers[at].chunks
+    while at > 0 and (
+        at > MAX_LAYERS - 1 or _is_full(layers[:at]) or layers[at - 1].chunks <= FACTOR * above
+    ):
+        at -= 1
+        above += layers[at].chunks
+    layer = _joined(layers[at:])
+    layers[at:] = [layer if at else layer._replace(hides=frozenset())]
+    return layer.chunks
 
 
 def branches(rates: Rates) -> Iterator[tuple[list[dict[int, int]], int]]:

@@ -132,7 +132,7 @@ def embed_all(
         took = clock.now
 
     for _ in range(left):
-        farm.add(Job(BATCH_CARDS / known.cards * draw.uniform(0.9, 1.1), embedded, priority=1))
+        farm.add(Job(BATCH_CARDS / known.cards * draw.uniform(0.5, 1.5), embedded, priority=1))
     services = [push.cards / known.cards for push in known.pushes if push.cards]
     embedding_share = len(services) / len(known.pushes)
 

@@ -38,6 +38,7 @@ class Asked(NamedTuple):
     Attributes:
         begun: When each was asked.
         latencies: The seconds until its answer.
+        unanswered: Questions without an answer at the end.
         retries: Attempts that failed and were made again.
         used: Share of the time in which cores of instances were busy.
         wait: Mean seconds in queues of instances.
@@ -45,6 +46,7 @@ class Asked(NamedTuple):
 
     begun: Sequence[float]
     latencies: Sequence[float]
+    unanswered: int
     retries: int
     used: float
     wait: float
@@ -121,8 +123,11 @@ def ask(
     engine = Station(clock, engine_cores)
     begun: list[float] = []
     latencies: list[float] = []
+    count = 0
 
     def question() -> None:
+        nonlocal count
+        count += 1
         asked = clock.now
         search = sum(draw.choice(questions.search) for _ in range(SEARCHES)) + LOOKUPS_S
 
@@ -143,7 +148,7 @@ def ask(
     seen = [station.seen for station in balancer.stations]
     waits = [wait for each in seen for wait in each.waits]
     used = sum(each.busy for each in seen) / (clock.now * instances * CORES)
-    return Asked(begun, latencies, balancer.retries, used, fmean(waits))
+    return Asked(begun, latencies, count - len(latencies), balancer.retries, used, fmean(waits))
 
 
 def peak() -> float:
@@ -208,7 +213,7 @@ def loss_table(known: Rates) -> Table:
                 f"{rest:.2f}",
                 *(f"{1000 * each:,.0f}" for each in late),
                 f"{found.retries}",
-                "0",
+                f"{found.unanswered}",
             ]
 
     head = [
@@ -221,6 +226,6 @@ def loss_table(known: Rates) -> Table:
         "until it is back",
         "after",
         "attempts again",
-        "lost",
+        "unanswered",
     ]
     return Table("loss", head, rows())

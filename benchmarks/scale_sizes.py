@@ -48,13 +48,18 @@ def index_on_disk(rates: Rates) -> dict[str, float]:
     }
 
 
+def field_bytes(rates: Rates) -> float:
+    """Return the bytes of a chunk's text, names and keys."""
+    return rates.text_bytes + KEY_BYTES
+
+
 def row_bytes(rates: Rates) -> float:
-    """Return the bytes of a chunk's fields."""
-    return VECTOR_BYTES + rates.bytes_per_chunk + KEY_BYTES
+    """Return the bytes of a chunk in all collections, without indexes."""
+    return VECTOR_BYTES + SPARSE_ENTRY * rates.words + field_bytes(rates)
 
 
 def stored(rates: Rates, kind: str) -> float:
-    """Return the bytes of a chunk in object storage: its fields, its words and its index."""
+    """Return the bytes of a chunk in object storage: its rows, and the indexes made of them."""
     return row_bytes(rates) + SPARSE_ENTRY * rates.words + index_on_disk(rates)[kind]
 
 
@@ -71,18 +76,26 @@ def memory_table(rates: Rates) -> Table:
     def rows() -> Iterator[list[str]]:
         for kind in memory:
             for chunks in SIZES:
-                local = row_bytes(rates) - VECTOR_BYTES
-                local += disk[kind] if kind == "DiskANN" else 0
+                local = field_bytes(rates) + (disk[kind] if kind == "DiskANN" else 0)
                 yield [
                     kind,
                     f"{chunks:,}",
                     size(chunks * memory[kind]),
+                    size(chunks * (memory[kind] + field_bytes(rates))),
                     size(chunks * local),
                     size(chunks * stored(rates, kind)),
                     f"{nodes(rates, kind, chunks):,}",
                 ]
 
-    head = ["index", "chunks", "memory", "local disk", "object storage", "nodes of 64 GiB"]
+    head = [
+        "index",
+        "chunks",
+        "memory, fields on disk",
+        "memory, all loaded",
+        "local disk, fields on disk",
+        "object storage",
+        "nodes of 64 GiB, fields on disk",
+    ]
     return Table("memory", head, rows())
 
 
