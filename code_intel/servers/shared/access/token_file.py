@@ -122,7 +122,7 @@ def new_token(
         id=token_id,
         name=name,
         digest=digest_of(token),
-        grants=tuple(map(str, grants)),
+        grants=tuple(grant.text for grant in grants),
         created_at=now.isoformat(timespec="seconds"),
         expires_at=(now + timedelta(days=days)).isoformat(timespec="seconds") if days else "",
         requests_per_minute=requests_per_minute,
@@ -132,7 +132,7 @@ def new_token(
 
 def digest_of(token: str) -> str:
     """Return the digest of a token; it has 256 random bits, so it needs no salt."""
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def change_tokens(
