@@ -61,6 +61,7 @@ COMMANDS = (
     CliCommand("deps", "code_intel.cli.code.deps", "show what a file imports, or what imports it"),
     CliCommand("snippets", "code_intel.cli.code.snippets", "show lines of a file, or a symbol"),
     CliCommand("sync", "code_intel.cli.sync", "update both indexes"),
+    CliCommand("push", "code_intel.cli.push", "push the index of a commit to the shared index"),
     CliCommand("status", "code_intel.cli.status", "show what is indexed and what is missing"),
     CliCommand("doctor", "code_intel.cli.doctor", "check the installation and the project"),
     CliCommand("calibrate", "code_intel.cli.calibrate", "fit the map's score for another model"),
