@@ -63,19 +63,20 @@ def pushed(commits: Iterable[Mapping[int, int]], rest: int, *, by_size: bool) ->
     stored: list[float] = []
     counts: list[int] = []
     for commit in commits:
-        below = {path for layer in layers for path in layer.files}
+        below = _joined(layers).files
         new = LayerOf(
             {path: chunks for path, chunks in commit.items() if chunks >= 0},
-            frozenset(below & commit.keys()),
+            frozenset(below.keys() & commit.keys()),
         )
-        layers.append(new)
         written.append(new.chunks)
+        if new.files or new.hides:
+            layers.append(new)
         if by_size:
             written[-1] += _join_by_size(layers)
         elif _is_full(layers):
             layers = [_joined(layers)]
             written[-1] = layers[0].chunks
-        rewritten += written[-1] >= rest
+        rewritten += len(layers) == 1 and bool(new.files or new.hides)
         stored.append(sum(layer.chunks for layer in layers) / _joined(layers).chunks)
         counts.append(len(layers))
     return Written(fmean(written), rewritten / len(written), fmean(stored), fmean(counts))

@@ -88,7 +88,6 @@ def test_a_backlog_takes_the_time_that_its_cores_need() -> None:
 
 def test_layers_are_simulated_by_the_rule_of_the_product() -> None:
     commits, rest = next(branches(rates()))
-    digests = {f"{path}": "0" for commit in commits for path in commit}
     files = {"rest": "0"}
     base: Generation | None = None
     below: dict[str, str] = {}
@@ -107,7 +106,6 @@ def test_layers_are_simulated_by_the_rule_of_the_product() -> None:
             plan.generation, "team/shop", "c", plan.tree, "s", "", plan.layers, 0, 0, ""
         )
         below = dict(files)
-    assert digests
     found = pushed(commits, rest, by_size=False)
     assert found.per_push == pytest.approx(fmean(planned[1:]))
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from code_intel.cli.main import parser_of
+from code_intel.cli.main import COMMANDS, parser_of
+from code_intel.errors import UsageError
 from code_intel.servers.shared.settings import read_settings
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -39,11 +40,14 @@ CONTAINERS = {name: container for name, pod in PODS.items() for container in pod
 
 def accepts(command: list[str]) -> bool:
     """Return whether the command line accepts the arguments after `code-intel`."""
+    name, *arguments = command
+    found = [each for each in COMMANDS if each.name == name]
     try:
-        parser_of().parse_args(command)
-    except SystemExit:
+        for each in found:
+            parser_of(each, "code-intel").parse_args(arguments)
+    except (SystemExit, UsageError):
         return False
-    return True
+    return bool(found)
 
 
 def entry() -> tuple[list[str], list[str]]:
@@ -155,13 +159,28 @@ def test_the_balancer_asks_for_readiness_with_a_name_that_is_allowed() -> None:
 def test_containers_are_stopped_later_than_they_drain() -> None:
     for name in INSTANCES:
         assert int(SERVICES[name]["stop_grace_period"].removesuffix("s")) > SETTINGS.drain_s
-    assert PODS["serve-shared"]["terminationGracePeriodSeconds"] > SETTINGS.drain_s
+    waits = CONTAINERS["serve-shared"]["lifecycle"]["preStop"]["sleep"]["seconds"]
+    grace = PODS["serve-shared"]["terminationGracePeriodSeconds"]
+    assert grace > SETTINGS.drain_s + waits
 
 
 def test_two_instances_run() -> None:
     (deployment,) = (each for each in manifests() if each["kind"] == "Deployment")
     assert deployment["spec"]["replicas"] == 2
-    assert SERVICES["instance-1"] == SERVICES["instance-2"]
+    first, second = ({**SERVICES[name]} for name in INSTANCES)
+    assert first.pop("volumes") != second.pop("volumes")
+    assert first == second
+
+
+def test_each_instance_can_write_its_own_audit_log() -> None:
+    folder = str(SETTINGS.audit_file).rpartition("/")[0]
+    owned = SERVICES["owner"]["command"][-1]
+    for name in INSTANCES:
+        (volume,) = SERVICES[name]["volumes"]
+        assert volume.partition(":")[2] == folder
+        assert f"/{volume.partition(':')[0]}" in owned
+    mounts = {each["mountPath"]: each for each in CONTAINERS["serve-shared"]["volumeMounts"]}
+    assert not mounts[folder].get("readOnly")
 
 
 # --- confinement

@@ -65,8 +65,7 @@ def test_a_linter_finds_what_is_wrong(tmp_path: Path) -> None:
 
 def test_no_file_has_a_secret() -> None:
     secret = re.compile(
-        r"(?i)(password|secret|token|key)[\w-]*\s*[:=]\s*[\"']?(?!\$|\{|file\b|user$|token$|password$)"
-        r"[A-Za-z0-9+/]{12,}"
+        r"(?i)(password|secret|token|key)[\w-]*\s*[:=]\s*[\"']?(?![$/{])[A-Za-z0-9+/]{12,}"
     )
     for file in DEPLOY.rglob("*"):
         if file.is_file() and file.suffix != ".md":
