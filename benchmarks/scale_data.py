@@ -1,7 +1,7 @@
 """Give the figures that docs/scale.md computes with: measured, taken from a source, or assumed.
 
-The measured ones are in `data/scale_rates.json`, which `scale_rates.py` writes. `SOURCES` in the
-page names the others.
+The measured ones are in `data/scale_rates.json` and `data/scale_instance.json`, which the scripts
+of these names write. The page names the sources of the others.
 """
 
 import json
@@ -12,6 +12,7 @@ from statistics import fmean, median, pvariance
 from typing import Any, NamedTuple
 
 FILE = Path(__file__).with_name("data") / "scale_rates.json"
+INSTANCE = FILE.with_name("scale_instance.json")
 
 DIMENSIONS = 384
 VECTOR_BYTES = 4 * DIMENSIONS
@@ -47,10 +48,27 @@ UTILISATION = 0.6
 
 
 class Questions(NamedTuple):
-    """The seconds of one question on an instance, and those of a search in the engine."""
+    """The seconds of one question: samples that are drawn independently of each other.
 
-    instance: Sequence[float]
+    Attributes:
+        embedding: The instance embeds it.
+        ranking: The instance ranks what the engine finds.
+        search: The engine searches once.
+    """
+
+    embedding: Sequence[float]
+    ranking: Sequence[float]
     search: Sequence[float]
+
+    @property
+    def mean(self) -> float:
+        """The mean seconds on an instance."""
+        return fmean(self.embedding) + fmean(self.ranking)
+
+    @property
+    def variation(self) -> float:
+        """The variance on an instance divided by the square of the mean."""
+        return (pvariance(self.embedding) + pvariance(self.ranking)) / self.mean**2
 
 
 class Push(NamedTuple):
@@ -78,15 +96,15 @@ class Repository(NamedTuple):
 class Rates:
     """The measured figures."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, data: Mapping[str, Any], instance: Mapping[str, Any]) -> None:
         cards, asked, engine = data["cards"], data["questions"], data["engine"]
         self.cards: float = median(cards["cards_per_core_second"])
         self.tokens: float = cards["tokens_per_card"]
         self.words: float = cards["different_words_per_chunk"]
         self.text_bytes: int = cards["bytes_per_chunk"]["text"] + cards["bytes_per_chunk"]["names"]
-        pairs = zip(asked["embedding_ms"], asked["ranking_ms"], strict=True)
         self.questions = Questions(
-            [(embedding + ranking) / 1000 for embedding, ranking in pairs],
+            [each / 1000 for each in asked["embedding_ms"]],
+            [each / 1000 for each in instance["instance_ms"]],
             [each / 1000 for each in engine["hnsw_search_ms"]],
         )
         self.pushes = [Push(*row) for row in data["commits"]]
@@ -121,7 +139,7 @@ class Rates:
 @cache
 def rates() -> Rates:
     """Return the measured figures of the data file."""
-    return Rates(json.loads(FILE.read_text(encoding="utf-8")))
+    return Rates(*(json.loads(file.read_text(encoding="utf-8")) for file in (FILE, INSTANCE)))
 
 
 def variation(values: Sequence[float]) -> float:

@@ -11,7 +11,6 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from statistics import fmean
 
 from benchmarks.queueing import servers_for
 from benchmarks.scale_data import COMMITS_PER_HOUR, UTILISATION, Rates, Table, rates
@@ -25,7 +24,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
 
 def cost(known: Rates) -> Table:
     """Return the cost per developer with the instances of the busiest hour."""
-    cores = servers_for(peak(), fmean(known.questions.instance), UTILISATION)
+    cores = servers_for(peak(), known.questions.mean, UTILISATION)
     cores += servers_for(
         COMMITS_PER_HOUR / 3600, known.mean(lambda push: push.server_ms) / 1000, UTILISATION
     )

@@ -15,7 +15,6 @@ from benchmarks.scale_data import (
     Questions,
     Rates,
     Table,
-    variation,
 )
 
 SEED = 24
@@ -135,9 +134,8 @@ def ask(
             begun.append(asked)
             latencies.append(clock.now - asked + NETWORK_S)
 
-        balancer.send(
-            draw.choice(questions.instance), lambda: engine.add(Job(search, done=answered))
-        )
+        service = draw.choice(questions.embedding) + draw.choice(questions.ranking)
+        balancer.send(service, lambda: engine.add(Job(search, done=answered)))
         if clock.now < seconds:
             clock.after(draw.expovariate(rate), question)
 
@@ -158,8 +156,7 @@ def peak() -> float:
 
 def questions_table(known: Rates, seconds: float = 3600) -> Table:
     """Return latencies by load, predicted and simulated."""
-    service = fmean(known.questions.instance)
-    spread = variation(known.questions.instance)
+    service, spread = known.questions.mean, known.questions.variation
 
     def rows() -> Iterator[list[str]]:
         for factor in (1, 2, 4, 8):
@@ -194,7 +191,7 @@ def questions_table(known: Rates, seconds: float = 3600) -> Table:
 
 def loss_table(known: Rates) -> Table:
     """Return latencies before, during and after the loss of one instance."""
-    service = fmean(known.questions.instance)
+    service = known.questions.mean
     loss = Loss(600.0, 720.0)
 
     def rows() -> Iterator[list[str]]:

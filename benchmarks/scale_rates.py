@@ -337,22 +337,23 @@ def show(report: Mapping[str, Any]) -> None:
     print(f"cards a second on one core: {cards['cards_per_core_second']}, "
           f"{cards['tokens_per_card']} tokens each")  # fmt: skip
     for name in ("embedding_ms", "embedding_in_four_bits_ms", "ranking_ms"):
-        _row(name, questions[name])
+        print(row_of(name, questions[name]))
     for at, name in enumerate(Commit._fields[1:-1], 1):
-        _row(f"commit: {name}", [row[at] for row in report["commits"]])
+        print(row_of(f"commit: {name}", [row[at] for row in report["commits"]]))
     print(f"repositories: {report['repositories']}")
     for name, value in report.get("engine", {}).items():
         if name.endswith("_ms"):
-            _row(name, value)
+            print(row_of(name, value))
         else:
             print(f"{name:<36}{value}")
 
 
-def _row(name: str, values: Sequence[float]) -> None:
+def row_of(name: str, values: Sequence[float]) -> str:
+    """Return a line with the number, the mean, p50, p90, p99 and the maximum."""
     ordered = sorted(values)
     last = len(ordered) - 1
     places = "".join(f"{ordered[round(last * at)]:>12,.1f}" for at in (0.5, 0.9, 0.99, 1))
-    print(f"{name:<24}{len(ordered):>6}{sum(ordered) / len(ordered):>12,.1f}{places}")
+    return f"{name:<24}{len(ordered):>6}{sum(ordered) / len(ordered):>12,.1f}{places}"
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from code_intel.shared.layers import MAX_LAYERS, plan_layers
 from code_intel.shared.records import Generation
 
 QUICK = ["memory", "parts", "embedding", "traffic", "layers", "cost"]
-CONSTANT = Questions(instance=[0.03], search=[0.001])
+CONSTANT = Questions(embedding=[0.01], ranking=[0.02], search=[0.001])
 
 
 def tables(names: list[str]) -> dict[str, str]:
