@@ -36,6 +36,11 @@ HOW_TO_INSTALL = (
 )
 _DENIED = ("unauthenticated", "permission", "auth check failure", "privilege")
 _LOGGERS = ("pymilvus", "pymilvus.milvus_client", "pymilvus.bulk_writer", "milvus_lite", "grpc")
+_GRPC_OPTIONS = {
+    "grpc.keepalive_time_ms": 300_000,
+    "grpc.keepalive_permit_without_calls": False,
+}
+"""pymilvus would ping every ten seconds; servers of gRPC close such connections by default."""
 _RELEASED = re.compile("state 'released'|not loaded")
 """Milvus Lite loads no collection when it starts."""
 _RATE_LIMITS = frozenset({8, 9})
@@ -133,7 +138,11 @@ class Engine:
         try:
             with self._errors():
                 self._client.create_collection(
-                    name, schema=schema, index_params=params, consistency_level="Strong"
+                    name,
+                    schema=schema,
+                    index_params=params,
+                    consistency_level="Strong",
+                    timeout=TIMEOUT_S,
                 )
         except CodeIntelError:
             if name not in self.collections():  # another process has created it meanwhile
@@ -220,6 +229,7 @@ class Engine:
         consistency: Consistency,
     ) -> list[list[Found]]:
         """Return the best rows for each query, best first."""
+        params = {"ef": max(64, 2 * limit)} if metric == "COSINE" else {}
         answers = self._loaded(
             name,
             self._client.search,
@@ -228,7 +238,7 @@ class Engine:
             limit=limit,
             filter=condition,
             output_fields=[*fields],
-            search_params={"metric_type": metric, "params": {"ef": max(64, 2 * limit)}},
+            search_params={"metric_type": metric, "params": params},
             consistency_level=consistency,
             timeout=TIMEOUT_S,
         )
@@ -322,7 +332,7 @@ def _client(uri: str, token: str, address: str) -> Any:
     from pymilvus import MilvusClient, MilvusException
 
     try:
-        return MilvusClient(uri, token=token, timeout=CONNECT_S)
+        return MilvusClient(uri, token=token, timeout=CONNECT_S, grpc_options=_GRPC_OPTIONS)
     except (MilvusException, grpc.RpcError, ValueError) as error:
         raise _translated(error, address) from error
 
