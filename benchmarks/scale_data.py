@@ -72,7 +72,7 @@ class Questions(NamedTuple):
 
 
 class Push(NamedTuple):
-    """What a push of a commit costs; see `scale_rates.Commit`."""
+    """What a push of a commit costs; see `scale_commits.Commit`."""
 
     repository: int
     files: int

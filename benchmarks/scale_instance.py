@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.labels import Repository, repositories
-from benchmarks.scale_rates import MODEL, OTHERS, machine, row_of
+from benchmarks.scale_commits import MODEL
+from benchmarks.scale_rates import OTHERS, machine, row_of
 from code_intel.chunking import decode, parse_file
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.onnx_engine import OnnxE5
