@@ -7,6 +7,7 @@ that a large layer is seldom written again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from statistics import fmean
 from typing import NamedTuple
 
@@ -122,6 +123,7 @@ def branches(rates: Rates) -> Iterator[tuple[list[dict[int, int]], int]]:
         yield commits, repository.chunks - sum(chunks for chunks in last.values() if chunks > 0)
 
 
+@cache
 def written(rates: Rates, larger: int, *, by_size: bool) -> Written:
     """Return the mean over the branches, in repositories that are so many times as large.
 
