@@ -40,6 +40,8 @@ _GRPC_OPTIONS = {
     "grpc.keepalive_permit_without_calls": False,
 }
 """pymilvus would ping every ten seconds; servers of gRPC close such connections by default."""
+_RELEASED = re.compile("state 'released'|not loaded")
+"""Milvus Lite loads no collection when it starts."""
 _RATE_LIMITS = frozenset({8, 9})
 """Codes of pymilvus for a request that the server refuses for now."""
 
@@ -229,18 +231,19 @@ class Engine:
     ) -> list[list[Found]]:
         """Return the best rows for each query, best first."""
         params = {"ef": max(64, 2 * limit)} if metric == "COSINE" else {}
+        answers = self._loaded(
+            name,
+            self._client.search,
+            data=[*queries],
+            anns_field=field,
+            limit=limit,
+            filter=condition,
+            output_fields=[*fields],
+            search_params={"metric_type": metric, "params": params},
+            consistency_level=consistency,
+            timeout=TIMEOUT_S,
+        )
         with self._errors():
-            answers = self._client.search(
-                name,
-                data=[*queries],
-                anns_field=field,
-                limit=limit,
-                filter=condition,
-                output_fields=[*fields],
-                search_params={"metric_type": metric, "params": params},
-                consistency_level=consistency,
-                timeout=TIMEOUT_S,
-            )
             return [
                 [Found(hit["id"], float(hit["distance"]), hit["entity"]) for hit in hits]
                 for hits in answers
