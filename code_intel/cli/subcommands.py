@@ -65,6 +65,8 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
         "shared": _group(
             "shared",
             token="create, list, rotate and revoke tokens",  # noqa: S106 - a description
+            prune="remove generations and layers that no branch needs",
+            delete="remove a repository from the index",
         ),
         "shared token": _group(
             "shared.token",
@@ -77,6 +79,12 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             "session",
             list="list sessions, the most recently used first",
             show="show what a session asked, found and did",
+        ),
+        "workspace": _group(
+            "workspace",
+            add="add another project of this machine",
+            list="list the projects that --all searches",
+            remove="remove a project from the list",
         ),
     }
 )

@@ -30,6 +30,8 @@ MAX_ANSWER_TOKENS = 10_000
 """Maximum tokens of any answer."""
 NAME_TOKENS = 35
 """Estimated tokens of the names and numbers of a hit's fields, as JSON."""
+COMMIT_DIGITS = 12
+"""Digits of a commit's object name in an answer."""
 EXCERPT_CHARS = 160
 """Maximum characters of a line in an excerpt."""
 MAX_NAMES = 4
@@ -188,13 +190,15 @@ MAX_EVIDENCE_CHARS = 400
 
 HIT_FIELDS = ("document", "chunk", "similarity", "position", "score", "agreement", "note", "symbol",
               "start_line", "end_line", "why", "flags")  # fmt: skip
-"""Every field that `hit_data` may return."""
+"""Every field that `hit_data` may return if only one project was searched."""
 
 
 def hit_data(hit: Hit, text: str) -> dict[str, Any]:
     """Return a hit's fields on the wire: those of devrag, then those that only code-intel has."""
     data: dict[str, Any] = {
         "document": hit.document,
+        **({"repository": hit.repository} if hit.repository else {}),
+        **({"commit": hit.commit[:COMMIT_DIGITS]} if hit.commit else {}),
         "chunk": text,
         "similarity": round(hit.similarity, 4),
         "position": hit.position,
@@ -332,7 +336,9 @@ def _hit_text(number: int, hit: Hit, text: str) -> str:
     label = f"  {visible(', '.join(names[:MAX_NAMES]))}{more}" if names else ""
     if PAGE_TAG in hit.why:
         label += f"  [page of a query plan: {', '.join(hit.why)}]"
-    return f"{number}. {file_name(hit.document)}{lines}{label}{score}\n{_indent(text)}"
+    file = visible(hit.document) if hit.foreign else file_name(hit.document)
+    repository = f"{visible(hit.repository)}: " if hit.repository else ""
+    return f"{number}. {repository}{file}{lines}{label}{score}\n{_indent(text)}"
 
 
 def _indent(text: str) -> str:
