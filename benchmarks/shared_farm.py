@@ -19,6 +19,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from code_intel.cli.main import main  # noqa: E402 - see sys.path above
 from code_intel.foundation.durable import make_folder  # noqa: E402
+from code_intel.shared.milvus import SharedIndex  # noqa: E402
 from milvus_server import MilvusServer, free_port, milvus_server  # noqa: E402
 from programs import git  # noqa: E402
 from projects import BIN  # noqa: E402
@@ -146,6 +147,13 @@ class Farm:
                 return failed
         said = (self.folder / "pushes.log").read_text(encoding="utf-8", errors="replace")
         raise RuntimeError(f"{repository.name} cannot be pushed: {said[-2000:]}")
+
+    def chunks(self) -> int:
+        """Return how many chunks all repositories have."""
+        with SharedIndex.open(self.engine.address) as index:
+            heads = index.heads(lambda _repository: True)
+            found = [index.generation(head.generation) for head in heads]
+        return sum(each.chunks for each in found if each)
 
     def is_ready(self, port: int) -> bool:
         """Return whether an instance and its engine answer."""

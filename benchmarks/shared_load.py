@@ -370,8 +370,9 @@ def main() -> None:
             repository.next_version()
             made.push_until_done(repository, token)
         seconds = time.monotonic() - time_of_pushes
-        print(f"{args.repositories} repositories pushed in {seconds:.0f} s")
-        result: dict[str, Any] = {"push_s": round(seconds, 1)}
+        chunks = made.chunks()
+        print(f"{args.repositories} repositories, {chunks} chunks, pushed in {seconds:.0f} s")
+        result: dict[str, Any] = {"push_s": round(seconds, 1), "chunks": chunks}
         if args.seconds:
             print(f"\nload: {args.clients} clients, {args.think:g} s between two questions")
             tally = asyncio.run(load(made, args.clients, args.seconds, args.think))

@@ -82,7 +82,8 @@ class Application:
         settings = self.services.settings
         mcp = self._protected(self._sessions.handle_request, MCP_PATH)
         every: list[BaseRoute] = [
-            Route(MCP_PATH, mcp),
+            # Without sessions, there is no stream to open (GET) and nothing to end (DELETE).
+            Route(MCP_PATH, mcp, methods=["POST"]),
             Route("/healthz", OpenRoute("/healthz")),
             Route("/readyz", OpenRoute("/readyz", self.readiness)),
         ]

@@ -33,9 +33,10 @@ class Records:
         value = self._contents.get_one(key_of("head", repository, branch))
         return None if value is None else Head(*value)
 
-    def heads(self) -> list[Head]:
-        """Return all heads, sorted."""
-        return sorted(Head(*value) for value in self._contents.of_kind("head").values())
+    def heads(self, repositories: Sequence[str] = ()) -> list[Head]:
+        """Return all heads, or those of some repositories, sorted."""
+        found = self._contents.of_kind("head", repositories)
+        return sorted(Head(*value) for value in found.values())
 
     def generation(self, generation: str) -> Generation | None:
         """Return a generation, or None."""

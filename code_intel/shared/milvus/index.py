@@ -84,9 +84,19 @@ class SharedIndex:
 
     # --- what there is
 
-    def heads(self, may_read: Callable[[str], bool]) -> list[Head]:
-        """Return the heads of the repositories that the caller may read, sorted."""
-        return [head for head in self._records.heads() if may_read(head.repository)]
+    def heads(
+        self, may_read: Callable[[str], bool], repositories: Sequence[str] = ()
+    ) -> list[Head]:
+        """Return the heads of the repositories that the caller may read, sorted.
+
+        Args:
+            may_read: Says whether the caller may read a repository.
+            repositories: Only these repositories; empty for all.
+        """
+        names = [name for name in repositories if may_read(name)]
+        if repositories and not names:
+            return []
+        return [head for head in self._records.heads(names) if may_read(head.repository)]
 
     def head(self, repository: str, branch: str) -> Head | None:
         """Return the head of a branch, or None."""
