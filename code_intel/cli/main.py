@@ -68,6 +68,10 @@ COMMANDS = (
     CliCommand("session", "code_intel.cli.session", "list sessions, or show one"),
     CliCommand("stats", "code_intel.cli.stats", "show how sessions ended"),
     CliCommand("ui", "code_intel.cli.ui", "serve a page to look at the project in a browser"),
+    CliCommand(
+        "serve-shared", "code_intel.cli.serve_shared", "serve the shared index of many repositories"
+    ),
+    CliCommand("shared", "code_intel.cli.shared", "manage the tokens of `serve-shared`"),
     CliCommand("hook", "code_intel.cli.hook.command", "answer an event of a client's hook"),
     CliCommand(
         "completion", "code_intel.cli.completion", "print a script that completes words in a shell"

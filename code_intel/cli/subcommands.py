@@ -62,6 +62,17 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             reload="read a registry again and report problems",
             list="list commands, or what they were used for",
         ),
+        "shared": _group(
+            "shared",
+            token="create, list, rotate and revoke tokens",  # noqa: S106 - a description
+        ),
+        "shared token": _group(
+            "shared.token",
+            create="create a token and print it",
+            list="list the tokens, without secrets",
+            rotate="replace a token; the old one counts for some hours more",
+            revoke="revoke tokens; servers refuse them within seconds",
+        ),
         "session": _group(
             "session",
             list="list sessions, the most recently used first",

@@ -55,10 +55,12 @@ class ToolCall:
         report: Sends progress to the client.
         connection: Name of the client's connection: `STDIO_CONNECTION`, its MCP session over HTTP,
             or None where the protocol has no connection (HTTP since 2026-07-28; decision 0019).
+        request: The HTTP request, or None over stdio.
     """
 
     report: Report
     connection: str | None
+    request: Any = None
 
 
 Shorten = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -160,7 +162,7 @@ def build(*, name: str, instructions: str, make_spec: Callable[[], ServerSpec]) 
         async def report(done: float, total: float | None, message: str) -> None:
             await ctx.session.report_progress(done, total, message)
 
-        call = ToolCall(report, _connection(ctx))
+        call = ToolCall(report, _connection(ctx), ctx.request)
         return await _call(spec(), params.name, params.arguments or {}, call)
 
     def schema(tool: str) -> Mapping[str, Any] | None:

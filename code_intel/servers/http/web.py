@@ -20,15 +20,21 @@ from code_intel.servers.http.limits import Limits
 GRACEFUL_TIMEOUT_S = 1
 """How long running calls may take to finish after a signal."""
 SHUTDOWN_TIMEOUT_S = 1.5
-"""How long after a signal the process exits at the latest."""
+"""How long after a signal the process exits at the latest, unless a server sets its own time."""
 EXIT_CODES = {signal.SIGINT: 130}
 """Exit codes by signal. For others it is 0, because a requested stop is not a failure."""
 
 
 class StoppableServer(uvicorn.Server):
-    """A uvicorn server that returns after a signal, so that the caller can close everything."""
+    """A uvicorn server that returns after a signal, so that the caller can close everything.
+
+    Attributes:
+        code: The exit code of the process.
+        shutdown_timeout_s: How long after a signal the process exits at the latest.
+    """
 
     code = 0
+    shutdown_timeout_s = SHUTDOWN_TIMEOUT_S
 
     @contextmanager
     # typing.override needs 3.12.
@@ -40,20 +46,25 @@ class StoppableServer(uvicorn.Server):
     def handle_exit(  # type: ignore[explicit-override]
         self, sig: int, frame: FrameType | None
     ) -> None:
-        """Stop within `SHUTDOWN_TIMEOUT_S`; at once on a second signal."""
+        """Stop within `shutdown_timeout_s`; at once on a second signal."""
         self.code = EXIT_CODES.get(signal.Signals(sig), 0)
         if self.should_exit:
             exit_process(self.code)
         # Cancelled calls would log errors. Hanging calls are abandoned: all writes are durable.
         logging.disable()
-        timer = threading.Timer(SHUTDOWN_TIMEOUT_S, exit_process, (self.code,))
+        timer = threading.Timer(self.shutdown_timeout_s, exit_process, (self.code,))
         timer.daemon = True
         timer.start()
         super().handle_exit(sig, frame)
 
 
-def web_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
-    """Return the configuration of a web server with these limits."""
+def web_config(
+    app: ASGIApp, limits: Limits, graceful_s: int = GRACEFUL_TIMEOUT_S
+) -> uvicorn.Config:
+    """Return the configuration of a web server with these limits.
+
+    `graceful_s` is how long running calls may take to finish after a signal.
+    """
     return uvicorn.Config(
         app,
         http=limited_protocol(limits),
@@ -65,7 +76,7 @@ def web_config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=limits.idle_seconds,
-        timeout_graceful_shutdown=GRACEFUL_TIMEOUT_S,
+        timeout_graceful_shutdown=graceful_s,
         h11_max_incomplete_event_size=limits.head_bytes,
     )
 

@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from code_intel.servers.http.guard import Policy
 from code_intel.servers.protocol import ToolServer
@@ -65,8 +65,7 @@ class Application:
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self._policy = policy
-        metadata = metadata_url(services.settings)
-        self._metadata_url = metadata
+        self._metadata_url = metadata_url(services.settings)
         self.app = self._build(routes)
 
     @asynccontextmanager
@@ -83,7 +82,7 @@ class Application:
         settings = self.services.settings
         mcp = self._protected(self._sessions.handle_request, MCP_PATH)
         every: list[BaseRoute] = [
-            Route(MCP_PATH, _Handler(mcp)),
+            Route(MCP_PATH, mcp),
             Route("/healthz", OpenRoute("/healthz")),
             Route("/readyz", OpenRoute("/readyz", self.readiness)),
         ]
@@ -93,13 +92,13 @@ class Application:
             routes = (*routes, ApiRoute("GET", "/metrics", metrics_for_admins))
         for route in routes:
             app = self._protected(application_of(route), route.path, pushes=route.pushes)
-            every.append(Route(route.path, _Handler(app), methods=[route.method]))
+            every.append(Route(route.path, app, methods=[route.method]))
         if settings.oidc is not None:
             every += create_protected_resource_routes(
                 AnyHttpUrl(resource_url(settings)), [AnyHttpUrl(settings.oidc.issuer)]
             )
         backend = BearerAuthBackend(self.services.verifier)
-        app = Starlette(
+        return Starlette(
             routes=every,
             middleware=[
                 Middleware(Observed, services=self.services),
@@ -108,7 +107,6 @@ class Application:
                 Middleware(AuthContextMiddleware),
             ],
         )
-        return app
 
     def _protected(self, app: ASGIApp, path: str, *, pushes: bool = False) -> ASGIApp:
         """Return an application that answers senders with a valid token only."""
@@ -116,17 +114,6 @@ class Application:
         mib = settings.push_body_mib if pushes else settings.body_mib
         admitted = Admitted(app, path, mib << 20, self._policy.limits.body_seconds)
         return RequireAuthMiddleware(admitted, [], self._metadata_url)
-
-
-class _Handler:
-    """An ASGI application as the endpoint of a route, which would call a function with a request."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward one request."""
-        await self._app(scope, receive, send)
 
 
 def resource_url(settings: SharedSettings) -> str:

@@ -26,9 +26,9 @@ from code_intel.servers.http.guard import (
     refuse,
     replay,
 )
+from code_intel.servers.shared.access.verifier import PrincipalToken
 from code_intel.servers.shared.audit import Record
 from code_intel.servers.shared.rates import TooMuchError
-from code_intel.servers.shared.access.verifier import PrincipalToken
 from code_intel.servers.shared.services import Services
 from code_intel.servers.shared.tracing import request_span
 

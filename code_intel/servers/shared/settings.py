@@ -1,4 +1,4 @@
-"""Read the configuration of `code-intel serve-shared`, a TOML file (docs/shared.md has its keys)."""
+"""Read the configuration of `code-intel serve-shared`, which docs/shared.md describes."""
 
 import tomllib
 from pathlib import Path

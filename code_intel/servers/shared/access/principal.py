@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, get_args
 
 import re2
 
@@ -28,7 +28,9 @@ class Grant(NamedTuple):
     scope: Scope
     pattern: str
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """The grant as it is written."""
         return f"{self.scope}:{self.pattern}"
 
     def allows(self, scope: Scope, repository: str) -> bool:
@@ -56,7 +58,7 @@ def grant_of(text: str, field: str = "grant") -> Grant:
             hint="Use letters, digits, ._/@+- and the wildcards * and **: read:payments/*",
             details={"field": field},
         )
-    return Grant(cast("Scope", scope), pattern)
+    return Grant(scope, pattern)
 
 
 @dataclass(frozen=True)

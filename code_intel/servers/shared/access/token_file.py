@@ -122,7 +122,7 @@ def new_token(
         id=token_id,
         name=name,
         digest=digest_of(token),
-        grants=tuple(map(str, grants)),
+        grants=tuple(grant.text for grant in grants),
         created_at=now.isoformat(timespec="seconds"),
         expires_at=(now + timedelta(days=days)).isoformat(timespec="seconds") if days else "",
         requests_per_minute=requests_per_minute,

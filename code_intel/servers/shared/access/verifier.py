@@ -49,7 +49,7 @@ class Verifier:
         if isinstance(found, str):
             self._refused(found)
             return None
-        scopes = sorted({grant.scope for grant in found.grants})
+        scopes: list[str] = sorted({grant.scope for grant in found.grants})
         return PrincipalToken(token="", client_id=found.id, scopes=scopes, principal=found)
 
     async def watch(self) -> None:

@@ -24,14 +24,15 @@ from code_intel.errors import (
 from code_intel.foundation.redaction import masked_data
 from code_intel.servers.shared.services import Caller, ScopeError, caller_of
 
+UNAVAILABLE = 503
 STATUSES: tuple[tuple[type[CodeIntelError], int], ...] = (
     (UsageError, 400),
     (ScopeError, 403),
     (NotFoundError, 404),
     (ConflictError, 409),
-    (BusyError, 503),
-    (StorageError, 503),
-    (UpstreamError, 503),
+    (BusyError, UNAVAILABLE),
+    (StorageError, UNAVAILABLE),
+    (UpstreamError, UNAVAILABLE),
     (CodeIntelError, 500),
 )
 """The status of each error; the first class that fits counts."""
@@ -85,7 +86,7 @@ class Answered:
 def error_response(error: CodeIntelError) -> JSONResponse:
     """Return the answer for an error: `{error, message, hint}` and its details."""
     status = next(status for kind, status in STATUSES if isinstance(error, kind))
-    headers = RETRY_AFTER if status == 503 else None
+    headers = RETRY_AFTER if status == UNAVAILABLE else None
     return JSONResponse(masked_data(error.as_dict()), status, headers)
 
 

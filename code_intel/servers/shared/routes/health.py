@@ -35,14 +35,11 @@ class Readiness:
             return "draining"
         try:
             with anyio.fail_after(READY_TIMEOUT_S):
-                await to_thread.run_sync(self._ask_engine, abandon_on_cancel=True)
+                await to_thread.run_sync(self._services.index.check, abandon_on_cancel=True)
         except (CodeIntelError, OSError, TimeoutError) as error:
             logger.warning("the engine does not answer: %s", error)
             return "engine"
         return ""
-
-    def _ask_engine(self) -> None:
-        self._services.index.heads(lambda _repository: False)
 
 
 class OpenRoute:
