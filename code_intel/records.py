@@ -307,6 +307,10 @@ class Hit:
         symbols: The other symbols that the chunk defines.
         ranking: What each row of the ranking gives to the file, if the caller wants to know it;
             empty for further chunks of a file.
+        repository: The name of the repository; empty if only the project itself was searched.
+        commit: The commit of that repository; empty if it is not known.
+        foreign: Whether the file is not one of this project. It is then not relative to the
+            project, even if the project has a file of that name.
     """
 
     document: str
@@ -325,6 +329,9 @@ class Hit:
     column: int = 0
     symbols: tuple[str, ...] = ()
     ranking: tuple[RowShare, ...] = ()
+    repository: str = ""
+    commit: str = ""
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
