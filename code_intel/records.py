@@ -344,12 +344,15 @@ class Freshness:
         files: Documents in the index.
         pending: Chunks without vectors, not counting knowledge pages.
         degraded: What was not available and why, such as `embedding: not installed`.
+        shared: The commit whose shared index answered, together with the files on this machine that
+            differ from it; empty if the local index answered alone.
     """
 
     state: Literal["fresh", "stale", "building", "missing"] = "fresh"
     files: int = 0
     pending: int = 0
     degraded: tuple[str, ...] = ()
+    shared: str = ""
 
 
 @dataclass(frozen=True, slots=True)

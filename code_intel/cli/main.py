@@ -61,6 +61,7 @@ COMMANDS = (
     CliCommand("deps", "code_intel.cli.code.deps", "show what a file imports, or what imports it"),
     CliCommand("snippets", "code_intel.cli.code.snippets", "show lines of a file, or a symbol"),
     CliCommand("sync", "code_intel.cli.sync", "update both indexes"),
+    CliCommand("push", "code_intel.cli.push", "push the index of a commit to the shared index"),
     CliCommand("status", "code_intel.cli.status", "show what is indexed and what is missing"),
     CliCommand("doctor", "code_intel.cli.doctor", "check the installation and the project"),
     CliCommand("calibrate", "code_intel.cli.calibrate", "fit the map's score for another model"),
@@ -80,7 +81,7 @@ COMMANDS = (
 
 
 _ARGUMENT_NAME = re.compile(
-    r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: ([\w-]+)"
+    r"argument (?:-\w/)?-*([\w-]+)|the following arguments are required: -*([\w-]+)"
 )
 """Matches the beginning of argparse's messages about one argument."""
 _INVALID_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)

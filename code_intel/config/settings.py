@@ -262,7 +262,7 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         plans_dir=plans_dir,
         cache_dir=cache_dir,
         state_dir=state_dir,
-        shared=shared_config(shared, state_dir, by_user=bool(environ.get(URL_VARIABLE))),
+        shared=shared_config(shared, root, state_dir, by_user=bool(environ.get(URL_VARIABLE))),
         upstreams=MappingProxyType(upstreams),
         passed_on=MappingProxyType(
             {key: environ[key] for key in INHERITED_VARIABLES if key in environ}

@@ -12,9 +12,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from code_intel.config.reading import read_regular_file
+from code_intel.foundation.state_folder import project_digest
 
 TRUSTED_SERVERS = "shared-servers"
-"""The file in the user's state folder with the servers that the user has named, one per line."""
+"""The file in the user's state folder with the servers that the user has named: per line, the
+digest of a project (see `state_folder.project_digest`) and an address."""
 TOKEN_VARIABLE = "CODE_INTEL_SHARED_TOKEN"  # noqa: S105 - the name of a variable
 URL_VARIABLE = "CODE_INTEL_SHARED_URL"
 NOT_TRUSTED = (
@@ -49,11 +51,14 @@ class SharedConfig:
         return bool(self.url) and not self.problem
 
 
-def shared_config(values: Mapping[str, object], state: Path, *, by_user: bool) -> SharedConfig:
+def shared_config(
+    values: Mapping[str, object], root: Path, state: Path, *, by_user: bool
+) -> SharedConfig:
     """Return the configuration that the settings of the table describe.
 
     Args:
         values: The checked values, by name.
+        root: The project.
         state: The user's state folder.
         by_user: Whether the URL comes from the environment.
     """
@@ -66,7 +71,7 @@ def shared_config(values: Mapping[str, object], state: Path, *, by_user: bool) -
         problem = "shared.repository is not a name such as team/shop"
     elif token and not re.fullmatch(r"[\x21-\x7e]{1,8192}", token):
         problem = f"{TOKEN_VARIABLE} does not contain a token"
-    elif url and not (by_user or url in trusted_servers(state)):
+    elif url and not (by_user or f"{project_digest(root)} {url}" in trusted_lines(state)):
         problem = NOT_TRUSTED.format(url=url)
     return SharedConfig(url, repository, bool(values["map"]), token, problem)
 
@@ -94,9 +99,10 @@ def sends_in_clear(config: SharedConfig) -> bool:
     return bool(config.token) and parts.scheme == "http" and parts.hostname not in _LOOPBACK
 
 
-def trusted_servers(state: Path) -> tuple[str, ...]:
-    """Return the addresses of the servers that the user of this machine has named."""
+def trusted_lines(state: Path) -> list[str]:
+    """Return the lines of `TRUSTED_SERVERS`."""
     try:
-        return tuple(read_regular_file(state / TRUSTED_SERVERS).decode().split())
+        text = read_regular_file(state / TRUSTED_SERVERS).decode()
     except (OSError, ValueError):
-        return ()
+        return []
+    return [line for line in text.splitlines() if line.strip()]

@@ -65,6 +65,11 @@ def embed_pending(
         if not window:
             window = store.generations.pending(generation, WINDOW_CARDS)
             window.sort(key=lambda pending: len(pending[1]))
+            taken, window = _take_known(store, generation, cache, window)
+            stored += taken
+            if taken:
+                progress(store.generations.pending_count(generation))
+                continue
         if not window:
             if store.generations.finish(generation):
                 break
@@ -126,6 +131,23 @@ def embed_chunks(
             if card not in vectors:
                 store.generations.refuse(generation, chunk, NO_VECTOR_REASON)
     return stored
+
+
+def _take_known(
+    store: Store,
+    generation: Generation,
+    cache: VectorCache | None,
+    window: Sequence[tuple[int, str]],
+) -> tuple[int, list[tuple[int, str]]]:
+    """Store the vectors that the cache has, in one transaction; return their number and the rest.
+
+    A cache may take as long for all cards of a window as for one; see `shared.shared_vectors`.
+    """
+    cards = [card for _, card in window]
+    known = known_vectors(cache, generation.identity, generation.dimensions, cards)
+    found = [(chunk, known[card]) for chunk, card in window if card in known]
+    rest = [(chunk, card) for chunk, card in window if card not in known]
+    return (store.generations.put(generation, found) if found else 0), rest
 
 
 def card_vectors(

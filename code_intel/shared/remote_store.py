@@ -92,15 +92,16 @@ class RemoteStore:
         self._places: dict[int, ChunkPlace] = {}
         self._cached: dict[str, tuple[object, Any]] = {}
         self._question = threading.local()
+        self._whole: dict[str, Any] = {}
 
     @contextmanager
     def question(self, seconds: float = QUESTION_TIMEOUT_S) -> Iterator[None]:
-        """Limit the time of all calls in the block, which are for one question."""
-        self._question.deadline = time.monotonic() + seconds
+        """Limit the time that all calls in the block, which are for one question, take together."""
+        self._question.left = seconds
         try:
             yield
         finally:
-            self._question.deadline = None
+            self._question.left = None
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Return a block that does nothing: a generation never changes."""
@@ -239,17 +240,12 @@ class RemoteStore:
         """
         row = METHODS[method]
         kept = self._kept if row.is_bulk else None
-        known = kept.get(method, arguments) if kept else None
+        known = self._whole.get(method) if arguments is None else None
+        if known is None and kept:
+            known = kept.get(method, arguments)
         if known is not None:
-            return known
-        deadline = getattr(self._question, "deadline", None)
-        seconds = BULK_TIMEOUT_S
-        if deadline is not None:
-            seconds = min(CALL_TIMEOUT_S, deadline - time.monotonic())
-            if seconds <= 0:
-                raise SharedIndexError("the server is too slow for this question")
-        question = {"generations": [self.generation.id], "calls": [(method, arguments)]}
-        (answer,) = self._results(question, seconds)
+            return self._remember(method, arguments, known)
+        answer = self._answer(method, arguments)
         try:
             result = row.result.validate_python(answer)
         except ValueError:
@@ -258,15 +254,29 @@ class RemoteStore:
             ) from None
         if kept:
             kept.put(method, arguments, answer)
+        return self._remember(method, arguments, result)
+
+    def _remember(self, method: str, arguments: object, result: Any) -> Any:
+        """Keep what was asked about the whole generation in memory, and return it."""
+        if arguments is None:
+            self._whole[method] = result
         return result
 
-    def _results(self, question: object, seconds: float) -> list[Any]:
-        """Return the results of one call.
+    def _answer(self, method: str, arguments: object) -> Any:
+        """Return the answer of the server, which has been checked to be JSON only.
 
         Raises:
-            SharedIndexError: There is not exactly one.
+            SharedIndexError: It does not answer in time, or not with one result.
         """
+        left = getattr(self._question, "left", None)
+        if left is not None and left <= 0:
+            raise SharedIndexError("the server is too slow for this question")
+        seconds = BULK_TIMEOUT_S if left is None else min(CALL_TIMEOUT_S, left)
+        question = {"generations": [self.generation.id], "calls": [(method, arguments)]}
+        began = time.monotonic()
         results = self._client.ask("/store", question, RESULTS, seconds)
+        if left is not None:
+            self._question.left = left - (time.monotonic() - began)
         if len(results) != 1:
             raise SharedIndexError("the server answers another question", is_temporary=False)
-        return results
+        return results[0]

@@ -228,7 +228,7 @@ def unpack(body: bytes, adapter: TypeAdapter[T]) -> T:
         return adapter.validate_json(inflated(body))
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"] if isinstance(part, int | str))[:100]
+        where = ".".join(str(part) for part in first["loc"])[:100]
         raise WireError(f"The message has a wrong form at {where or 'its start'}.") from None
 
 

@@ -28,6 +28,7 @@ from code_intel.cli.setup import (
     ignore_block,
     instructions,
     map_setup,
+    shared_setup,
     transaction,
 )
 from code_intel.cli.setup.changes import (
@@ -131,6 +132,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " (default: add it to the files that exist)",
     )
     parser.add_argument(
+        "--shared",
+        metavar="URL",
+        default="",
+        help="use the index that a team shares at this address (docs/shared.md)",
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="show what would change; change nothing"
     )
     parser.add_argument(
@@ -159,9 +166,13 @@ def run(args: argparse.Namespace) -> int:
     if not args.dry_run:
         planned, applied = _make_changes(plan)
         backup = name_in(root, applied.folder) if applied and applied.has_copies else ""
+        if args.shared or args.remove:
+            url = "" if args.remove else shared_setup.checked_url(args.shared)
+            shared_setup.trust(load_settings(root), url)
     if not args.remove:
         notes = [*_notes(root, chosen), *_commands_notes(root, chosen, requested=args.commands)]
         notes += _hook_notes(root, chosen, planned, args.hooks)
+        notes += shared_setup.prepare(root) if args.shared and not args.dry_run else []
     if interrupted:
         step = "The next run first restores" if args.dry_run else "This run first restored"
         folder = name_in(root, interrupted.folder)
@@ -243,11 +254,13 @@ class SetupChoices(NamedTuple):
             registry.
         hooks: The mode of the hooks, by name of the client; those of others stay as they are.
         instructions: Whether to create missing files of instructions.
+        shared: The address of the shared index; empty to leave the settings as they are.
     """
 
     commands: bool = False
     hooks: Mapping[str, HookMode] = MappingProxyType({})
     instructions: bool = False
+    shared: str = ""
 
 
 def setup(
@@ -269,7 +282,7 @@ def setup(
         _create_unless_exists(root / MAP_CONFIG, root, to_json(map_setup.map_config(root))),
         _create_unless_exists(root / FOREST_CONFIG, root, to_json(default_config("forest"))),
         _hide_derived(root / STATE_FOLDER / state_folder.GITIGNORE_NAME),
-        *map_setup.settings_file(root),
+        *shared_setup.with_shared(root, choices.shared, map_setup.settings_file(root)),
         _merge_ignore(root / ".gitignore", settings),
     ]
     checked = [check_writable(change, root) for change in found]
@@ -303,7 +316,8 @@ def _client_changes(
 def _choices(args: argparse.Namespace, root: Path, chosen: Sequence[Client]) -> SetupChoices:
     can_ask = not (args.json or args.dry_run) and sys.stdin.isatty() and sys.stderr.isatty()
     modes = hook_choice.modes(root, chosen, args.hooks, asks=can_ask)
-    return SetupChoices(args.commands, modes, args.instructions)
+    shared = shared_setup.checked_url(args.shared) if args.shared else ""
+    return SetupChoices(args.commands, modes, args.instructions, shared)
 
 
 def apply(planned: Transaction) -> TransactionRun | None:

@@ -11,7 +11,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from code_intel.cli.setup import client_files, hook_files, ignore_block, instructions
+from code_intel.cli.setup import (
+    client_files,
+    hook_files,
+    ignore_block,
+    instructions,
+    shared_setup,
+)
 from code_intel.cli.setup.changes import FileChange, check_writable, content, databases, to_json
 from code_intel.cli.setup.clients import CLIENTS, Client
 from code_intel.cli.setup.map_setup import CONFIG_FILE, is_own_map_config, is_own_settings
@@ -100,7 +106,22 @@ def _configs(root: Path) -> Iterator[FileChange]:
         before = content(path)
         if before is not None:
             is_ours = is_own(before) and not path.is_symlink()
-            yield FileChange(path, before, None if is_ours else before, "" if is_ours else EDITED)
+            change = FileChange(
+                path, before, None if is_ours else before, "" if is_ours else EDITED
+            )
+            yield _without_shared(change) if name == CONFIG_FILE else change
+
+
+def _without_shared(change: FileChange) -> FileChange:
+    """Return the change of `config.toml`, without the table of the shared index if it stays."""
+    before = change.before or b""
+    rest = shared_setup.removed(before)
+    if rest == before or change.path.is_symlink():
+        return change
+    committed = git.run(change.path.parent, "show", f":./{change.path.name}")
+    if committed is not None and shared_setup.removed(committed) != committed:
+        return _keep(change, TRACKED)
+    return replace(change, after=rest, why="")
 
 
 def _shared_parts(root: Path) -> dict[Path, RemovePart]:

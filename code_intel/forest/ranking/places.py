@@ -54,7 +54,9 @@ def _located(hit: Hit, question: RankedQuestion, defined: Sequence[Definition]) 
     around = [d for d in inside if d.line <= line <= d.end_line]
     innermost = min(around, key=lambda d: d.end_line - d.line, default=None)
     begun = [d.qualified for d in inside if hit.start_line <= d.line]
-    symbol = innermost.qualified if innermost else (begun[0] if begun else "")
+    # A document of a shared index may not be in this index yet.
+    first = begun[0] if begun else ("" if defined else hit.symbol)
+    symbol = innermost.qualified if innermost else first
     others = dict.fromkeys(name for name in begun if name != symbol)
     text = hit.chunk.splitlines()[line - hit.start_line] if hit.chunk else ""
     column = first_match(text, question.terms)

@@ -5,7 +5,7 @@ hit per file, and at most one page of a query plan (`pages`). Each row is a pure
 was found in the index, so an unchanged index gives the same result (docs/decisions/0010).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
 
 POOL = 300
 """Maximum chunks per search. The right file is nearly always among them."""
+
+LocalName = Callable[[str], str]
 
 MAX_PASSAGES = 4
 """Maximum further passages of a file to return with its best one."""
@@ -60,6 +62,8 @@ def search(
     own: Store | None = None,
     words: FoundWords | None = None,
     explain: bool = False,
+    imports: bool = True,
+    local_name: LocalName = lambda document: document,
 ) -> list[Hit]:
     """Return the best chunk of each of the best files, best first; none if nothing is likely.
 
@@ -78,6 +82,9 @@ def search(
         own: The index whose best page of a query plan is added, if one matches.
         words: What `search_words` found for this question and these filters.
         explain: Whether hits say what each row of `signals.RANKING` gave to their file.
+        imports: Whether imports between the documents count. Of several repositories they do not:
+            each name would have to be resolved in its own.
+        local_name: Returns the name of a document that the filters are compared with.
     """
     question = read(query)
     if not (question.terms or question.names):  # `?!`: its vector would still be near some chunk
@@ -88,9 +95,9 @@ def search(
         return []
     nearest = max((cosine for file in files for cosine in file.cosines.values()), default=0.0)
     if directory or file_pattern:
-        files = [file for file in files if within(file.path, directory, file_pattern)]
+        files = [f for f in files if within(local_name(f.path), directory, file_pattern)]
     trace = RowTrace() if explain else None
-    state = state_of(store, question, files, bases, situation)
+    state = state_of(store, question, files, bases, situation, imports=imports)
     ranked = rank(state, without, trace)[: max(top_k, 0)] if likely else []
     hits = _hits(store, ranked, trace)
     page = pages.best_page(own, question, vector, nearest) if own else None
@@ -117,12 +124,14 @@ def state_of(
     files: Sequence[File],
     bases: Sequence[str],
     situation: Situation | None = None,
+    *,
+    imports: bool = True,
 ) -> RankingState:
     """Return the state in which `rank` compares the files that `gather` found."""
     if situation is None:
         situation = Situation(recent=recent_of(store))
     commits = store.commit_hits(question.terms) if files else {}
-    graph = graph_of(store, bases)
+    graph = graph_of(store, bases) if imports else None
     return RankingState(files, question, bases, graph, situation, commits, store.chunk_texts)
 
 

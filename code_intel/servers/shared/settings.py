@@ -42,7 +42,10 @@ class ClaimGrant(Table):
     @classmethod
     def _check_grants(cls, grants: tuple[str, ...]) -> tuple[str, ...]:
         for text in grants:
-            grant_of(text.replace("{value}", "value"))
+            try:
+                grant_of(text.replace("{value}", "value"))
+            except UsageError as error:
+                raise ValueError(error.message) from None
         return grants
 
 
@@ -205,10 +208,9 @@ def _absolute(settings: SharedSettings, folder: Path) -> dict[str, Any]:
 def _unusable(path: Path, error: ValidationError) -> ConfigError:
     first = error.errors(include_url=False)[0]
     field = ".".join(map(str, first["loc"])) or "config"
-    cause = first.get("ctx", {}).get("error")
-    problem = cause.message if isinstance(cause, UsageError) else first["msg"]
+    problem = first["msg"].removeprefix("Value error, ").rstrip(".")[:400]
     return ConfigError(
-        f"{path}: {field}: {problem.removeprefix('Value error, ')[:400]}.",
+        f"{path}: {field}: {problem}.",
         hint=f"Correct {field}; docs/shared.md describes it.",
         details={"field": field},
     )

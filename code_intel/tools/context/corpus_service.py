@@ -116,12 +116,20 @@ class CorpusService:
         is_map = self.index.config.corpus == "map"
         in_forest = partial(self._search_forest, own=own, explain=explain)
         search = self._search_map if is_map else in_forest
+        not_shared: tuple[str, ...] = ()
         try:
+            if not is_map and self.settings.shared.url:
+                from code_intel.tools.context.shared_forest import ForestQuestion, ask_shared
+
+                asked = ForestQuestion(query, top_k, directory, file_pattern, explain)
+                shared, not_shared = ask_shared(self, asked)
+                if shared is not None:
+                    return shared
             hits, degraded = search(query, top_k, directory, file_pattern)
         finally:  # not earlier, because a scan would slow this search down
             self.index.request_scan()
         notes = () if hits else self._filter_notes(directory, file_pattern)
-        return SearchAnswer(tuple(hits), self.freshness((*degraded, *notes)))
+        return SearchAnswer(tuple(hits), self.freshness((*degraded, *not_shared, *notes)))
 
     def _search_map(
         self, query: str, top_k: int, directory: str, file_pattern: str
@@ -285,7 +293,7 @@ def open_project(
         Index(
             config,
             embedder=embedder,
-            cache=cache,
+            cache=shared_vectors(settings) or cache if config is settings.forest else cache,
             readonly=readonly,
             check_disk=readonly,
             activity=activity,
@@ -297,6 +305,19 @@ def open_project(
         CorpusService(settings, map_index, forest, for_map),
         CorpusService(settings, forest, forest, for_forest),
     )
+
+
+def shared_vectors(settings: Settings) -> VectorCache | None:
+    """Return the vector cache of a project with a shared index; None if it has none."""
+    if not settings.shared.is_usable:
+        return None
+    from code_intel.shared.connection import connection_of  # only projects with a shared index
+    from code_intel.shared.shared_vectors import SharedVectors
+
+    connection = connection_of(settings)
+    if connection is None:
+        return None
+    return SharedVectors(Path(settings.cache_dir), connection, settings.forest.dimensions)
 
 
 def project_sync(settings: Settings) -> str:

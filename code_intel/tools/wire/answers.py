@@ -283,7 +283,7 @@ def index_data(index: Freshness) -> dict[str, Any]:
         "files": index.files,
         "pending": index.pending,
         "degraded": list(index.degraded),
-    }
+    } | ({"shared": index.shared} if index.shared else {})
 
 
 def cut_text(*, cut: bool) -> str:

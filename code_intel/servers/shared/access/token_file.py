@@ -132,7 +132,7 @@ def new_token(
 
 def digest_of(token: str) -> str:
     """Return the digest of a token; it has 256 random bits, so it needs no salt."""
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def change_tokens(

@@ -1,0 +1,239 @@
+"""Lay the files of this machine over the shared index.
+
+While the local index is incomplete, as in a fresh clone, a question is answered by the shared index
+of the nearest earlier commit, without the files that differ, and by the local index of those that
+do (docs/decisions/0096). A file counts as the same if the digests of its contents are equal, so it
+does not matter how it became so.
+"""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import NamedTuple
+
+from code_intel.config import IndexConfig
+from code_intel.errors import CodeIntelError
+from code_intel.forest.dependencies.build import graph_of
+from code_intel.forest.union_store import Part, UnionStore
+from code_intel.foundation import revisions
+from code_intel.index import walk
+from code_intel.index.safe_files import read_resolved
+from code_intel.index.store import Store
+from code_intel.index.sync import sync_document
+from code_intel.shared.client import CALL_TIMEOUT_S, SharedIndexError
+from code_intel.shared.connection import Connection
+from code_intel.shared.remote_store import KeptAnswers, RemoteStore
+from code_intel.shared.wire import MAX_COMMITS
+
+FIRST_WAIT_S = 3.5
+"""How long the first question waits for the list of the files on the server."""
+REFRESH_S = 2.0
+"""Seconds after which the files are compared again, in the background."""
+ASK_AGAIN_S = 60.0
+"""Seconds after which the server is asked whether it has the index of a later commit."""
+COVERED = 0.95
+"""Share of the source with vectors from which the local index is used alone."""
+MAX_INDEXED_NOW = 50
+"""Maximum files that a question indexes itself; the indexer will index the others."""
+BEING_READ = "the list of its files is still being read"
+NO_GENERATION = "the server has no index of this repository yet"
+
+Stat = tuple[int, int, int, int]
+
+
+class OverlayState(NamedTuple):
+    """The shared index of a commit, and which files on this machine are the same.
+
+    Attributes:
+        remote: The shared index.
+        same: The documents that have the same content on this machine.
+        differing: The documents of this machine that have not.
+        union: Both indexes as one.
+        has_graph: Whether the import graph of the union is known.
+    """
+
+    remote: RemoteStore
+    same: frozenset[str]
+    differing: frozenset[str]
+    union: UnionStore
+    has_graph: bool = False
+
+
+class Overlay:
+    """The overlay of one project; any thread may use it.
+
+    Args:
+        connection: The connection to the server.
+        config: The configuration of the forest.
+    """
+
+    def __init__(self, connection: Connection, config: IndexConfig) -> None:
+        self._connection = connection
+        self._config = config
+        self._state: OverlayState | None = None
+        self._problem = ""
+        self._head = ""
+        self._asked = self._compared = 0.0
+        self._digests: dict[str, tuple[Stat, str]] = {}
+        self._own: Store | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def question(self, can_search: Callable[[str], bool]) -> Iterator[OverlayState]:
+        """Let the block ask the union; all its calls to the server have one time limit.
+
+        Args:
+            can_search: Whether questions can be compared with the vectors of a model.
+
+        Raises:
+            SharedIndexError: The server does not answer, or has no usable index.
+        """
+        state = self._current(can_search)
+        with state.remote.question():
+            yield state
+
+    def close(self) -> None:
+        """Close the local index that the overlay has opened."""
+        if self._own is not None:
+            self._own.close()
+
+    def index_now(self, store: Store, documents: Iterable[str]) -> None:
+        """Index the words of some documents at once, so that their symbols are known."""
+        known = {path for path, _, _ in store.digests()}
+        for name in islice((name for name in documents if name not in known), MAX_INDEXED_NOW):
+            with suppress(CodeIntelError):  # the indexer will say why
+                sync_document(store, self._config, name)
+
+    def unindexed(self, state: OverlayState) -> int:
+        """Return how many of the files that differ are not in the local index yet."""
+        own = self._own_store()
+        known = {path for path, _, _ in own.digests()} if own is not None else set()
+        return len(state.differing - known)
+
+    # --- the state
+
+    def _current(self, can_search: Callable[[str], bool]) -> OverlayState:
+        """Return the state; a background thread keeps it up to date.
+
+        Raises:
+            SharedIndexError: There is none.
+        """
+        self._connection.client.breaker.check()
+        if self._state is None or time.monotonic() > self._compared + REFRESH_S:
+            thread = self._refresh_later(can_search)
+            if self._state is None:
+                thread.join(FIRST_WAIT_S)
+        state = self._state
+        if state is None:
+            raise SharedIndexError(self._problem or BEING_READ)
+        return state
+
+    def _refresh_later(self, can_search: Callable[[str], bool]) -> threading.Thread:
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(
+                    target=self._refresh, args=(can_search,), name="overlay", daemon=True
+                )
+                self._thread.start()
+            return self._thread
+
+    def _refresh(self, can_search: Callable[[str], bool]) -> None:
+        """Compare the files with the shared index; after an error, note why."""
+        try:
+            remote = self._remote()
+            state = self._compare(remote, can_search)
+            if state is not self._state and self._state is not None and self._state.has_graph:
+                state = self._with_graph(state)
+            self._state, self._problem = state, ""
+            self._compared = time.monotonic()
+            if not state.has_graph:
+                self._state = self._with_graph(state)
+        except SharedIndexError as error:
+            self._problem = error.reason
+        except (CodeIntelError, OSError, TimeoutError) as error:
+            self._problem = getattr(error, "message", None) or type(error).__name__
+        finally:
+            self._compared = time.monotonic()
+
+    def _remote(self) -> RemoteStore:
+        """Return the shared index of the nearest commit; ask the server if HEAD has moved.
+
+        Raises:
+            SharedIndexError: The server does not answer, or has no index.
+        """
+        commits = revisions.ancestors(self._connection.folder, MAX_COMMITS)
+        head = commits[0] if commits else ""
+        is_known = self._state is not None and head == self._head
+        if self._state is not None and is_known and time.monotonic() < self._asked + ASK_AGAIN_S:
+            return self._state.remote
+        generation = self._connection.generation(commits, CALL_TIMEOUT_S)
+        if generation is None:
+            raise SharedIndexError(NO_GENERATION, is_temporary=False)
+        self._head, self._asked = head, time.monotonic()
+        if self._state is not None and self._state.remote.generation.id == generation.id:
+            return self._state.remote
+        client, kept = self._connection.client, self._connection.kept
+        return RemoteStore(client, generation, KeptAnswers(kept, generation.id))
+
+    def _compare(self, remote: RemoteStore, can_search: Callable[[str], bool]) -> OverlayState:
+        """Return the state for the files as they are now."""
+        shared = {path: digest for path, _, digest in remote.digests()}
+        local = self._local_digests()
+        same = frozenset(path for path, digest in local.items() if shared.get(path) == digest)
+        differing = frozenset(local.keys() - same)
+        before = self._state
+        if before and (before.remote, before.same, before.differing) == (remote, same, differing):
+            return before
+        parts = [Part(remote, hidden=frozenset(shared.keys() - same))]
+        if (own := self._own_store()) is not None:
+            parts.append(Part(own, hidden=same))
+        union = before.union.over(parts) if before else UnionStore(parts, can_search)
+        return OverlayState(remote, same, differing, union)
+
+    def _with_graph(self, state: OverlayState) -> OverlayState:
+        """Return the state with the import graph; without it if the server does not answer."""
+        with suppress(SharedIndexError):
+            graph_of(state.union, walk.bases(self._config))
+            return state._replace(has_graph=True)
+        return state
+
+    def _own_store(self) -> Store | None:
+        """Return a connection of its own to the local index; None if there is no index yet.
+
+        A question holds a snapshot, and must not keep others waiting while a server answers.
+        """
+        if self._own is None and self._config.db_path.exists():
+            self._own = Store.open(
+                self._config.db_path, dimensions=self._config.dimensions, readonly=True
+            )
+        return self._own
+
+    def _local_digests(self) -> dict[str, str]:
+        """Return the digests of the files that the forest covers; only changed files are read."""
+        scan = walk.scan(self._config)
+        own = self._own_store()
+        if own is not None:
+            walk.apply_choices(scan, self._config, own.choices())
+        digests: dict[str, tuple[Stat, str]] = {}
+        for name, found in scan.files.items():
+            stat = found.size, found.mtime_ns, found.inode, found.ctime_ns
+            known = self._digests.get(name)
+            if known is None or known[0] != stat:
+                with suppress(OSError):
+                    data, _ = read_resolved(found.real)
+                    known = stat, hashlib.sha256(data).hexdigest()
+            if known is not None:
+                digests[name] = known
+        self._digests = digests
+        return {name: digest for name, (_, digest) in digests.items()}
+
+
+def is_complete(store: Store, *, with_vectors: bool) -> bool:
+    """Return whether a local index can answer without a shared one."""
+    if store.get_meta("scanned_ns") is None:
+        return False
+    return not with_vectors or store.generations.coverage(store.generations.newest()) >= COVERED
