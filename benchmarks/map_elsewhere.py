@@ -55,7 +55,9 @@ class Asked(NamedTuple):
     is_elsewhere: bool
 
 
-def found_of(agreements: Sequence[Agreement], repositories: int, embedder: Embedder) -> list[FoundAgreement]:
+def found_of(
+    agreements: Sequence[Agreement], repositories: int, embedder: Embedder
+) -> list[FoundAgreement]:
     """Return agreements as a server sends them, dealt to repositories."""
     return [
         FoundAgreement(
@@ -121,7 +123,9 @@ def rates(rows: Sequence[Asked]) -> dict[str, Any]:
 
 def main() -> None:
     """Ask, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, default=FOLDER, help="a set, or a folder of sets")
     parser.add_argument("--repositories", type=int, default=20)
     parser.add_argument("--json", type=Path, help="also write everything here")

@@ -4,7 +4,7 @@ The cards of the own map compete with them, so a small difference to what the pr
 does not make an answer. Their scores are those of the model's constants: .7 and .8 mean the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from code_intel.errors import CodeIntelError
@@ -33,6 +33,7 @@ def scored(
     constants: Calibration | None,
     *,
     own: Sequence[Card] = (),
+    known: Collection[Key] = (),
     rejected: Mapping[Key, frozenset[str]] = NO_REJECTIONS,
 ) -> list[Hit]:
     """Return hits for the agreements of other repositories, best first; untrusted texts are cut.
@@ -42,10 +43,10 @@ def scored(
         vector: Its vector; None without a model.
         found: The candidates.
         constants: The constants of the model.
-        own: The cards of the own map, which compete; agreements that it has are left out.
+        own: The cards of the own map, which compete.
+        known: The keys of all agreements of the own map, which are left out.
         rejected: The folded queries for which this project has rejected an agreement.
     """
-    known = {key_of(card.agreement) for card in own}
     rows: dict[tuple[str, Key], tuple[FoundAgreement, Card]] = {}
     for each in found:
         agreement = agreement_from(each.text)
