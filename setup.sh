@@ -10,13 +10,14 @@
 #     --instructions  create CLAUDE.md, AGENTS.md or GEMINI.md with a section for the agent
 #     --with-sentence-transformers
 #                     also install the extra that runs other embedding models (1.4 GB or more)
+#     --with-milvus   also install the extra for an index that machines share (350 MB)
 #     --dry-run       show what would change in PROJECT; change nothing
 #     --remove        remove what was written and indexed; agreements stay
 #   ./setup.sh test [--quick | --all] [PYTEST ARGUMENT]...
 #                     install the test tools, then run lint, types, import contracts and the tests
 #     --quick         only lint, import contracts and the fastest tests, within a minute
-#     --all           also the long tests, and those in a browser: whole sweeps, many processes,
-#                     more random examples
+#     --all           also the long tests, those in a browser and those of the extra milvus, which
+#                     it installs: whole sweeps, many processes, more random examples
 #
 # It needs no sudo and asks no questions. Running it again repairs an interrupted installation and
 # otherwise changes nothing. Only the installation needs the network.
@@ -124,6 +125,7 @@ size_of() { # say what a file of requirements/ installs; .ci/run compares the fi
   case $1 in
     default) size="code-intel and its model: 150 MB to download, 300 MB on disk" ;;
     dev) size="dev, the tools of the tests: 135 MB to download, 430 MB on disk" ;;
+    milvus) size="milvus, for a shared index: 110 MB to download, 350 MB on disk" ;;
     *) size="$1: 1.4 GB on disk; more on Linux, where torch brings CUDA" ;;
   esac
   printf '%s (%s packages)' "$size" "$(packages "$here/requirements/$1.txt")"
@@ -197,7 +199,7 @@ make_smaller() { # drop what code-intel never opens; compile the modules that it
 run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
   local scope= words=()
   case ${1:-} in --quick | --all) scope=$1; shift ;; esac
-  install dev
+  install "dev$([ "$scope" != --all ] || printf ',milvus')"
   cd "$here"
   export PATH="$venv/bin:$PATH"
   unset PYTHONDONTWRITEBYTECODE # or each program that a test starts compiles the package again
@@ -219,8 +221,8 @@ run_tests() { # [--quick | --all] [PYTEST ARGUMENT]...
   in_memory
   case $scope in
     --all) words+=(--hypothesis-profile=all) ;;
-    --quick) words+=(-m "not long and not model and not browser" $quick_tests) ;;
-    *) picks_tests "$@" || words+=(-m "not long and not browser") ;;
+    --quick) words+=(-m "not long and not model and not browser and not milvus" $quick_tests) ;;
+    *) picks_tests "$@" || words+=(-m "not long and not browser and not milvus") ;;
   esac
   python -m pytest ${words[@]+"${words[@]}"} "$@"
 }
@@ -278,7 +280,8 @@ read_line() { # sets project, only, extra and options (for init) from the comman
         shift ;;
       --hooks=*) require_mode "${word#*=}"; options+=("$word") ;;
       --commands | --instructions) options+=("$word") ;;
-      --with-sentence-transformers) extra=sentence-transformers ;;
+      --with-sentence-transformers) extra=$extra,sentence-transformers ;;
+      --with-milvus) extra=$extra,milvus ;;
       --dry-run | --remove) options+=("$word") only=$only$word ;;
       --) [ $# -eq 0 ] || { name_project "$1"; shift; } ;;
       -*) fail "there is no option $word." \
@@ -356,6 +359,6 @@ set_up() {
 
 case "${1:-}" in
   test) shift; run_tests "$@" ;;
-  -h | --help) sed -n '2,25s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
+  -h | --help) sed -n '2,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
   *) set_up "$@" ;;
 esac

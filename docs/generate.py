@@ -16,6 +16,7 @@ from pathlib import Path
 from code_intel.cli.devrag import DEVRAG_COMMANDS as DEVRAG
 from code_intel.cli.main import COMMANDS, CliCommand, parser_of
 from code_intel.cli.subcommands import SUBCOMMANDS
+from code_intel.servers.shared.tools.table import TOOLS as SHARED_TOOLS
 from code_intel.session.phases import (
     AFTER_MAP_MISS,
     ALLOWED,
@@ -40,6 +41,10 @@ COMMANDS_SERVER_HEAD = """\
 The server that clients list as `climpt` offers the tools of the group `commands` without a session
 ([prompt commands](command-registry.md)). It has no phases: the order `search`, `describe`,
 `execute` is recommended, not enforced."""
+
+SHARED_HEAD = """\
+The server of a [shared index](shared.md) offers these tools over HTTP, without sessions and phases. A
+call sees only the repositories that its token may read."""
 
 TOOLS_HEAD = """\
 # Tools
@@ -114,7 +119,8 @@ def tools_page() -> str:
     gateway = ["# code-intel", GATEWAY_HEAD, *(part for group in GROUPS for part in _group(group))]
     index = ["# devrag-map and devrag-forest", *map(_tool, INDEX_TOOLS)]
     commands = ["# code-intel commands", COMMANDS_SERVER_HEAD, *map(_tool, COMMAND_TOOLS)]
-    return "\n\n".join([TOOLS_HEAD, *gateway, *index, *commands]) + "\n"
+    shared = ["# code-intel serve-shared", SHARED_HEAD, *map(_tool, SHARED_TOOLS)]
+    return "\n\n".join([TOOLS_HEAD, *gateway, *index, *commands, *shared]) + "\n"
 
 
 def _group(group: Group) -> list[str]:

@@ -9,6 +9,7 @@ config.toml, or CODE_INTEL_SHARED_URL; CODE_INTEL_SHARED_TOKEN has the token.
 
 import argparse
 import time
+from pathlib import Path
 from typing import Any
 
 from code_intel.cli.output import Advance, emit, progress
@@ -16,6 +17,7 @@ from code_intel.cli.project import add_project, project_of
 from code_intel.cli.sync import update_words
 from code_intel.config import Settings, ci_branch
 from code_intel.config.shared import TOKEN_VARIABLE, URL_VARIABLE, sends_in_clear
+from code_intel.embedding.cache import VectorCache
 from code_intel.errors import ConfigError, UsageError
 from code_intel.foundation import revisions
 from code_intel.foundation.text import counted
@@ -96,7 +98,7 @@ def _push(
         index.config.folder,
         index.config.chunk_size,
         None if args.words_only else service.embedder,
-        index.cache,
+        VectorCache(Path(service.settings.cache_dir)),
         lambda done, total: advance(done, total, "push: files"),
     )
     return commit, pusher.push(commit, dry_run=args.dry_run)
@@ -176,7 +178,8 @@ def _lines(data: dict[str, Any]) -> list[str]:
     what = f"{data['repository']} {data['branch']} ({data['commit'][:12]}) to {data['server']}"
     changes = f"{data['changed']} changed, {data['deleted']} deleted"
     sent = f"{counted(data['sent'], 'file')} with {counted(data['chunks'], 'chunk')}"
-    vectors = f"{data['embedded']} vectors computed, {data['reused']} known to the server"
+    computed = "to compute" if data["dry_run"] else "computed"
+    vectors = f"{data['embedded']} vectors {computed}, {data['reused']} known to the server"
     size = f"{data['sent_bytes']:,} bytes sent, {data['received_bytes']:,} received"
     return [
         f"{done} {what}: {counted(data['files'], 'file')} ({changes})",

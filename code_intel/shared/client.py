@@ -188,7 +188,7 @@ class SharedClient:
             raise _no_answer(seconds) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
             raise SharedIndexError(
-                f"the server cannot be reached: {type(error).__name__}"
+                f"the server cannot be reached ({type(error).__name__})"
             ) from None
         return bytes(data)
 

@@ -78,6 +78,7 @@ class Overlay:
         self._head = ""
         self._asked = self._compared = 0.0
         self._digests: dict[str, tuple[Stat, str]] = {}
+        self._refused: set[tuple[str, str]] = set()
         self._own: Store | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -101,18 +102,31 @@ class Overlay:
         if self._own is not None:
             self._own.close()
 
-    def index_now(self, store: Store, documents: Iterable[str]) -> None:
+    def index_now(self, documents: Iterable[str]) -> None:
         """Index the words of some documents at once, so that their symbols are known."""
-        known = {path for path, _, _ in store.digests()}
-        for name in islice((name for name in documents if name not in known), MAX_INDEXED_NOW):
-            with suppress(CodeIntelError):  # the indexer will say why
-                sync_document(store, self._config, name)
+        for name in islice(self._not_indexed(documents), MAX_INDEXED_NOW):
+            try:
+                own = self._own_store()
+                if own is not None:
+                    sync_document(own, self._config, name)
+            except CodeIntelError:  # such as a binary file; the indexer says why
+                self._refused.add((name, self._digest(name)))
 
     def unindexed(self, state: OverlayState) -> int:
         """Return how many of the files that differ are not in the local index yet."""
+        return sum(1 for _ in self._not_indexed(state.differing))
+
+    def _not_indexed(self, documents: Iterable[str]) -> Iterator[str]:
+        """Yield the documents whose current content the local index does not have."""
         own = self._own_store()
-        known = {path for path, _, _ in own.digests()} if own is not None else set()
-        return len(state.differing - known)
+        known = {path: digest for path, _, digest in own.digests()} if own is not None else {}
+        for name in documents:
+            digest = self._digest(name)
+            if known.get(name) != digest and (name, digest) not in self._refused:
+                yield name
+
+    def _digest(self, name: str) -> str:
+        return self._digests[name][1] if name in self._digests else ""
 
     # --- the state
 
@@ -202,14 +216,15 @@ class Overlay:
         return state
 
     def _own_store(self) -> Store | None:
-        """Return a connection of its own to the local index; None if there is no index yet.
+        """Return a connection of its own to the local index; None if there is no index.
 
         A question holds a snapshot, and must not keep others waiting while a server answers.
         """
         if self._own is None and self._config.db_path.exists():
-            self._own = Store.open(
-                self._config.db_path, dimensions=self._config.dimensions, readonly=True
-            )
+            own = Store.open(self._config.db_path, dimensions=self._config.dimensions)
+            with suppress(CodeIntelError):
+                own.revision()  # fails if the file cannot be used
+                self._own = own
         return self._own
 
     def _local_digests(self) -> dict[str, str]:

@@ -9,24 +9,30 @@ from code_intel.chunking.agreement import AgreementProblem
 from code_intel.cli.devrag.codes import CODES, FAILED
 from code_intel.records import Validity
 from code_intel.servers.http import guard
+from code_intel.servers.shared import guard as shared_guard
+from code_intel.servers.shared.tools.table import TOOLS as SHARED_TOOLS
 from code_intel.session.evidence import ForestReason
 from code_intel.session.short_circuit import GUARDS
 from code_intel.session.write_gate import UNUSABLE, WRITE_RULES
 from code_intel.tools.table import GATEWAY_TOOLS, INDEX_TOOLS
 
 PACKAGE = Path(__file__).resolve().parents[2] / "code_intel"
-TOOLS = (*GATEWAY_TOOLS, *INDEX_TOOLS)
+TOOLS = {
+    **{tool.name: tool for tool in (*GATEWAY_TOOLS, *INDEX_TOOLS)},
+    **{f"shared_{tool.name}": tool for tool in SHARED_TOOLS},
+}
+"""The tools by their names in the contract."""
 
 
 def tools() -> set[str]:
-    return {f"tool.{tool.name}" for tool in TOOLS}
+    return {f"tool.{name}" for name in TOOLS}
 
 
 def fields() -> dict[str, tuple[str, bool]]:
     """Return the JSON type of every parameter, nested ones included, and whether it is required."""
     return {
-        f"field.{tool.name}.{name}": declared
-        for tool in TOOLS
+        f"field.{tool_name}.{name}": declared
+        for tool_name, tool in TOOLS.items()
         for name, declared in _within(tool.schema)
     }
 
@@ -65,7 +71,8 @@ def reasons() -> set[str]:
 def errors() -> set[str]:
     """Return every error code of tools, write gate, HTTP and terminal."""
     codes = {rule.error for rule in (*WRITE_RULES, UNUSABLE)}
-    codes |= {r.error for r in vars(guard).values() if isinstance(r, guard.Refusal)}
+    refusals = (*vars(guard).values(), *vars(shared_guard).values())
+    codes |= {r.error for r in refusals if isinstance(r, guard.Refusal)}
     codes |= {row.code for row in CODES} | set(FAILED.values())
     codes |= {AgreementProblem("invalid", "").error, AgreementProblem("conflict", "").error}
     for path in PACKAGE.rglob("*.py"):

@@ -40,6 +40,8 @@ LEFT_OUT = {
     r"rm -rf \.venv ": "removes the environment",
     r".*(--http|commands$)": "serves until it is stopped; tests/servers and tests/cli start them",
     r"code-intel ui\b": "serves until it is stopped; tests/ui start it",
+    r"code-intel serve-shared\b": "serves until it is stopped; tests/servers/shared start it",
+    r"milvus-lite server\b": "serves until it is stopped; tests/servers/shared start it",
     r"curl ": "asks a server",
 }
 """Commands that are not run, and why."""
@@ -50,6 +52,9 @@ EXIT_CODES = {
     ),
     "code-intel calibrate": 1,  # the embedding is off here
     "devrag index ../outside.md": 2,  # the page shows the refusal
+    # A new token has another id than that of the page.
+    "code-intel shared token rotate 3b22bb52f21b --overlap-hours 24 --tokens tokens.json": 1,
+    "code-intel shared token revoke 3b22bb52f21b --tokens tokens.json": 1,
 }
 """Exit codes other than 0."""
 

@@ -288,7 +288,7 @@ def test_progress_counts_the_packages_of_pip(machine: dict[str, str], tmp_path: 
 
 COUNT = min(8, int(os.sysconf("SC_NPROCESSORS_ONLN")) + 1)
 WORKERS = f"-n {COUNT} --dist loadfile --no-loadscope-reorder --max-worker-restart 0"
-SHORT = "-m not long and not browser"
+SHORT = "-m not long and not browser and not milvus"
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,10 @@ SHORT = "-m not long and not browser"
         ("--lf", "--lf"),
         ("--all", f"{WORKERS} --hypothesis-profile=all"),
         ("--all tests/cli", f"{WORKERS} --hypothesis-profile=all tests/cli"),
-        ("--quick", f"{WORKERS} -m not long and not model and not browser tests/chunking"),
+        (
+            "--quick",
+            f"{WORKERS} -m not long and not model and not browser and not milvus tests/chunking",
+        ),
     ],
 )
 def test_the_arguments_choose_workers_and_tests(

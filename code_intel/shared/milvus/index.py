@@ -1,20 +1,28 @@
 """Read and write the index that many machines share."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, Self
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Self
 
+from code_intel.errors import UsageError
+from code_intel.shared.milvus import pruning, schema, writing
+from code_intel.shared.milvus.contents import Contents, key_of
+from code_intel.shared.milvus.engine import Engine, batches
+from code_intel.shared.milvus.finishing import finish_layers
+from code_intel.shared.milvus.heads import Records
+from code_intel.shared.milvus.literals import any_of, checked_name, digest, repositories
+from code_intel.shared.milvus.pruning import Pruned
+from code_intel.shared.milvus.reading import Reading
 from code_intel.shared.milvus.store import SharedStore
 from code_intel.shared.records import Generation, Head, SharedFile
 
 VECTOR_SIZE = 384
 """Numbers per vector of the default model."""
-
-
-class Pruned(NamedTuple):
-    """What `prune` or `delete_repository` removed."""
-
-    generations: int
-    layers: int
+CARDS_PER_READ = 100
+COPIES = 160
+"""Rows with the same card, on average, that one read may return: Milvus returns 16,384 at most."""
+MAX_STORES = 64
 
 
 class SharedIndex:
@@ -23,6 +31,13 @@ class SharedIndex:
     Every method raises UpstreamError if the engine does not answer. It changes nothing that a
     reader can see, except `finish` (moves one head), `prune` and `delete_repository`.
     """
+
+    def __init__(self, engine: Engine, opened: schema.Opened) -> None:
+        self._engine = engine
+        self._opened = opened
+        self._reading = Reading(engine, opened)
+        self._records = Records(Contents(engine, opened.names["records"]))
+        self._stores = lru_cache(maxsize=MAX_STORES)(self._store)
 
     @classmethod
     def open(cls, address: str, token: str = "", *, dimensions: int = VECTOR_SIZE) -> Self:
@@ -35,14 +50,21 @@ class SharedIndex:
 
         Raises:
             ConfigError: pymilvus is not installed; the hint names the command that installs it.
-            StorageError: A newer version of code-intel has written the index.
+            StorageError: A newer version of code-intel has written the index, or the file cannot
+                be opened.
             BusyError: Another process has the file open.
             UpstreamError: The engine does not answer, or refuses the token.
         """
-        raise NotImplementedError
+        engine = Engine.open(address, token)
+        try:
+            return cls(engine, schema.opened(engine, dimensions))
+        except BaseException:
+            engine.close()
+            raise
 
     def close(self) -> None:
         """Close the connection; a file may then be opened by another process."""
+        self._engine.close()
 
     def __enter__(self) -> Self:
         return self
@@ -50,27 +72,32 @@ class SharedIndex:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
+    @property
+    def dimensions(self) -> int:
+        """Numbers per vector."""
+        return self._opened.dimensions
+
     def check(self) -> None:
         """Ask the engine for the version of the index, which shows that it answers."""
-        raise NotImplementedError
+        schema.check_version(self._engine)
 
     # --- what there is
 
     def heads(self, may_read: Callable[[str], bool]) -> list[Head]:
         """Return the heads of the repositories that the caller may read, sorted."""
-        raise NotImplementedError
+        return [head for head in self._records.heads() if may_read(head.repository)]
 
     def head(self, repository: str, branch: str) -> Head | None:
         """Return the head of a branch, or None."""
-        raise NotImplementedError
+        return self._records.head(repository, branch)
 
     def generation(self, generation: str) -> Generation | None:
         """Return the generation with that id, or None if it is not complete or was removed."""
-        raise NotImplementedError
+        return self._records.generation(generation)
 
     def generation_at(self, repository: str, commits: Sequence[str]) -> Generation | None:
         """Return the generation of the first of some commits that has one."""
-        raise NotImplementedError
+        return self._records.generation_at(repository, commits)
 
     def store(
         self,
@@ -84,21 +111,36 @@ class SharedIndex:
             hidden: Paths that are left out, by repository: those that differ on the caller's disk.
 
         Raises:
-            UsageError: There are no generations, or two of one repository.
+            UsageError: There are no generations, two of one repository, or too many hidden paths.
         """
-        raise NotImplementedError
+        paths = tuple((name, frozenset(some)) for name, some in sorted((hidden or {}).items()))
+        return self._stores(tuple(generations), paths)
 
     # --- a push: `missing`, `write` as often as needed, `finish`
 
     def vectors(self, cards: Iterable[str], repositories: Sequence[str]) -> dict[str, bytes]:
-        """Return the vectors (float32, little endian) by card digest, from some repositories."""
-        raise NotImplementedError
+        """Return the vectors (float32, little endian) by card digest, from some repositories.
+
+        They may be of pushes that were not finished, so that these go on where they stopped.
+        """
+        found: dict[str, bytes] = {}
+        wanted = [card for card in dict.fromkeys(cards) if card]
+        older = [names["vectors"] for names in self._opened.older.values() if "vectors" in names]
+        for collection in (self._opened.names["vectors"], *older) if repositories else ():
+            missing = [card for card in wanted if card not in found]
+            for some in batches(missing, CARDS_PER_READ):
+                found |= self._vectors_in(collection, some, repositories)
+        return found
 
     def missing(
         self, repository: str, layer: str, files: Sequence[tuple[str, str]]
     ) -> tuple[str, ...]:
         """Return the paths of (path, digest) that the layer does not have yet, in order."""
-        raise NotImplementedError
+        place = writing.place_of(repository, layer)
+        paths = {key_of("file", place.layer, path): path for path, _ in files}
+        known = self._reading.contents.digests(paths)
+        present = {paths[key]: value for key, value in known.items()}
+        return tuple(path for path, content in files if present.get(path) != content)
 
     def write(
         self,
@@ -118,26 +160,78 @@ class SharedIndex:
         Raises:
             UsageError: A name or a text is too long, or a vector has another size.
         """
-        raise NotImplementedError
+        place = writing.place_of(repository, layer)
+        writing.check(files, vectors, self.dimensions)
+        self._records.touch(place)
+        engine, names, contents = self._engine, self._opened.names, self._reading.contents
+        engine.upsert(
+            names["words"], (row for file in files for row in writing.word_rows(place, file))
+        )
+        engine.upsert(
+            names["vectors"],
+            (row for file in files for row in writing.vector_rows(place, file, vectors)),
+        )
+        contents.put(row for file in files for row in writing.chunk_contents(place, file))
+        contents.put(row for file in files for row in writing.file_contents(place, file))
 
     def finish(self, generation: Generation, branch: str) -> Head:
         """Write a generation whose layers are complete, then let the branch point to it.
 
+        Its numbers of files and chunks, and its time, are set to what the index has. If it exists,
+        as after a revert, only the head moves.
+
         Raises:
             ConflictError: Files of the layers are missing: what the layers hold is not
                 `generation.tree`. The head is unchanged. Push again.
+            UsageError: The generation has no layers, or a name is not valid.
         """
-        raise NotImplementedError
+        checked_name(generation.repository)
+        digest(generation.id)
+        if not generation.layers or not branch:
+            raise UsageError(
+                "A generation needs a layer, and a branch that points to it.",
+                details={"field": "generation"},
+            )
+        known = self._records.generation(generation.id)
+        if known is not None and known.repository == generation.repository:
+            generation = known._replace(commit=generation.commit)
+        for layer in generation.layers:
+            self._records.touch(writing.place_of(generation.repository, layer.id))
+        reading = self._reading
+        files, chunks = finish_layers(generation, reading.contents, reading.symbols, reading.tables)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._records.put_generation(
+            generation._replace(files=files, chunks=chunks, created_at=now)
+        )
+        for short in ("words", "vectors") if known is None else ():
+            self._engine.flush(self._opened.names[short])
+        head = Head(generation.repository, branch, generation.commit, generation.id)
+        self._records.put_head(head)
+        return head
 
     def prune(self, grace_s: float) -> Pruned:
         """Remove what no head needs: generations, and layers of pushes that were not finished.
 
         Args:
-            grace_s: Only what was written before that many seconds; readers and pushes may still
-                use the rest.
+            grace_s: Only what no head has needed, and no push has written, for that many seconds;
+                readers and pushes may still use the rest.
         """
-        raise NotImplementedError
+        return pruning.prune(self._engine, self._opened, self._records, grace_s)
 
     def delete_repository(self, repository: str) -> Pruned:
         """Remove the heads, generations and layers of a repository at once."""
-        raise NotImplementedError
+        return pruning.delete_repository(self._engine, self._opened, self._records, repository)
+
+    def _store(
+        self, generations: tuple[Generation, ...], hidden: tuple[tuple[str, frozenset[str]], ...]
+    ) -> SharedStore:
+        return SharedStore(self._reading, generations, dict(hidden))
+
+    def _vectors_in(
+        self, collection: str, cards: Sequence[str], names: Sequence[str]
+    ) -> dict[str, bytes]:
+        import numpy as np
+
+        condition = f"{repositories(names)} and {any_of('card', cards)}"
+        rows = self._engine.query(collection, condition, ("card", "vector"), COPIES * len(cards))
+        return {row["card"]: np.asarray(row["vector"], "<f4").tobytes() for row in rows}

@@ -1,11 +1,27 @@
 """Read generations of the shared index as one `SourceStore`."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
+from code_intel.errors import EmbeddingError
+from code_intel.index.rows import (
+    ChunkPlace,
+    ChunkRow,
+    CommitHit,
+    names_symbol,
+    normalize_symbol,
+)
+from code_intel.index.store import MAX_HITS
 from code_intel.records import Definition
+from code_intel.shared.milvus import literals
+from code_intel.shared.milvus.contents import key_of
+from code_intel.shared.milvus.reading import Reading
+from code_intel.shared.milvus.symbol_rows import SymbolRow, by_likeness, by_place
+from code_intel.shared.milvus.view import DocumentPlace, View
+from code_intel.shared.milvus.weights import Column, Counts, added, question
+from code_intel.shared.records import Generation
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
@@ -13,15 +29,16 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
 
     Vector = NDArray[np.float32]
 
+__all__ = ["DocumentPlace", "SharedStore"]
+
 ResultT = TypeVar("ResultT")
+Hits = list[tuple[int, float]]
 
-
-class DocumentPlace(NamedTuple):
-    """Where a document of a `SharedStore` is."""
-
-    repository: str
-    commit: str
-    path: str
+MAX_SIMILAR = 2_000
+"""Maximum names of symbols that a search by a part of a name compares."""
+MAX_KEPT = 50_000
+"""Maximum places and counts in memory; they never change."""
+_WORDS = ("layer", "path", "position", "language", "names")
 
 
 class SharedStore:
@@ -30,13 +47,28 @@ class SharedStore:
     With one generation, document names are the paths; with several, they are `repository/path`.
     """
 
+    def __init__(
+        self,
+        reading: Reading,
+        generations: Sequence[Generation],
+        hidden: Mapping[str, Collection[str]],
+    ) -> None:
+        self._reading = reading
+        self._view = View(generations, hidden, reading.tables)
+        self._level = reading.consistency(generations)
+        self._cached: dict[str, tuple[object, Any]] = {}
+        self._places: dict[int, ChunkPlace] = {}
+        self._counts: dict[str, Counts | None] = {}
+        self._both_columns = lru_cache(maxsize=8)(self._search_words)
+        self._hidden_tokens = lru_cache(maxsize=1)(self._count_hidden)
+
     def place_of(self, document: str) -> DocumentPlace:
         """Return the repository, the commit and the path of a document name.
 
         Raises:
-            NotFoundError: No generation of the store has such a repository.
+            NotFoundError: The store has no such document.
         """
-        raise NotImplementedError
+        return self._view.place_of(document)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -45,80 +77,243 @@ class SharedStore:
 
     def version_token(self) -> tuple[int, ...] | None:
         """Return a value that identifies the generations and the hidden paths."""
-        raise NotImplementedError
+        return (int(self._view.revision[:15], 16),)
 
     def revision(self) -> str:
         """Return the same as a text."""
-        raise NotImplementedError
+        return self._view.revision
 
     def cached(
         self, name: str, version: object, compute: Callable[[ResultT | None], ResultT]
     ) -> ResultT:
         """Return a value computed from the index; see `SourceStore.cached`."""
-        raise NotImplementedError
+        known, value = self._cached.get(name, (None, None))
+        if version is None or known != version:
+            value = compute(value)
+            if version is not None:
+                self._cached[name] = (version, value)
+        return cast(ResultT, value)
 
     def model(self) -> str | None:
-        """Return the identity of the model whose vectors searches use, or None without vectors."""
-        raise NotImplementedError
+        """Return the identity of the model whose vectors searches use, or None without vectors.
 
-    def word_hits(
-        self, terms: Iterable[str], column: Literal["body", "names"], limit: int
-    ) -> list[tuple[int, float]]:
-        """Return (chunk id, BM25) of chunks with any of `terms`, best first."""
-        raise NotImplementedError
+        With several, it is that of most chunks.
+        """
+        return self._view.model
+
+    # --- candidates
+
+    def word_hits(self, terms: Iterable[str], column: Literal["body", "names"], limit: int) -> Hits:
+        """Return (chunk id, BM25) of chunks with any of `terms`, best first; see `weights`."""
+        if limit <= 0:
+            return []
+        both = self._both_columns(tuple(dict.fromkeys(terms)), min(limit, MAX_HITS))
+        return [*both[column]]
 
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Return the number of chunks, and for each token that occurs, that of chunks with it."""
-        raise NotImplementedError
+        counts = self._count(terms)
+        return self._view.chunks, {term: every for term, (every, *_) in counts.items()}
 
-    def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
-        """Return (chunk id, cosine) of the nearest chunks, best first."""
-        raise NotImplementedError
+    def vector_hits(self, query: "Vector", limit: int) -> Hits:
+        """Return (chunk id, cosine) of the nearest chunks, best first.
+
+        Raises:
+            EmbeddingError: `query` has the wrong dimensions.
+        """
+        if limit <= 0 or not self.model():
+            return []
+        if query.shape != (self._reading.dimensions,):
+            raise EmbeddingError(
+                f"A vector has the shape {query.shape}, but the shared index expects "
+                f"{self._reading.dimensions} numbers.",
+                hint="Use the model with which the repository was pushed.",
+            )
+        condition = literals.visible_rows(self._view.hidden_files(of_model=True))
+        (found,) = self._reading.nearest(query, min(limit, MAX_HITS), condition, self._level)
+        return sorted(((int(hit.id, 16), hit.score) for hit in found), key=_best_first)
 
     def definition_chunks(self, name: str) -> list[int]:
         """Return the ids of the chunks in which a symbol with that unqualified name starts."""
-        raise NotImplementedError
+        chunks = (int(chunk, 16) for row in self._named(name) for chunk in row.chunks)
+        return list(dict.fromkeys(chunks))
 
-    def commit_hits(self, terms: Iterable[str]) -> dict[str, CommitHit]:
+    def commit_hits(self, terms: Iterable[str]) -> dict[str, CommitHit]:  # noqa: ARG002 - Protocol
         """Return nothing: a push sends no commits."""
-        raise NotImplementedError
+        return {}
+
+    # --- chunks
 
     def chunk_places(self, ids: Iterable[int]) -> list[ChunkPlace]:
         """Return where the chunks of `ids` that exist are, without their texts."""
-        raise NotImplementedError
+        wanted = [*dict.fromkeys(ids)]
+        missing = [_id(chunk) for chunk in wanted if chunk not in self._places and chunk >= 0]
+        for row in self._reading.words(missing, _WORDS, self._level) if missing else ():
+            self._keep(str(row["id"]), row)
+        return [self._places[chunk] for chunk in wanted if chunk in self._places]
 
     def chunk_rows(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
-        """Return the chunks of `ids` that exist."""
-        raise NotImplementedError
+        """Return the chunks of `ids` that exist. They have no cards."""
+        wanted = {key_of("chunk", _id(chunk)): chunk for chunk in ids if chunk >= 0}
+        found: dict[int, ChunkRow] = {}
+        for key, value in self._reading.contents.get(wanted, self._level).items():
+            layer, path, position, start, end, text, symbols, language = value
+            if (document := self._view.document(layer, path)) is not None:
+                chunk = wanted[key]
+                place = (document, position, start, end, text, tuple(symbols), language, "")
+                found[chunk] = ChunkRow(chunk, 0, *place)
+        return found
 
     def chunk_texts(self, ids: Iterable[int]) -> dict[int, str]:
         """Return the texts of the chunks of `ids` that exist."""
-        raise NotImplementedError
+        return {chunk: row.text for chunk, row in self.chunk_rows(ids).items()}
 
     def chunks_of(self, paths: Iterable[str]) -> list[ChunkRow]:
         """Return the chunks of documents, ordered by path and position."""
-        raise NotImplementedError
+        files = self._files(paths).values()
+        rows = self.chunk_rows(int(chunk[0], 16) for file in files for chunk in file["chunks"])
+        return sorted(rows.values(), key=lambda row: (row.path, row.position))
 
     def pages(self) -> list[int]:
         """Return nothing: pages of query plans are not pushed."""
-        raise NotImplementedError
+        return []
+
+    # --- documents and what they define
 
     def digests(self) -> list[tuple[str, str, str]]:
         """Return (path, language, digest) of every document."""
-        raise NotImplementedError
+        return [(name, file.language, file.digest) for name, file in self._view.documents()]
 
-    def latest(self, limit: int) -> list[tuple[str, int]]:
+    def latest(self, limit: int) -> list[tuple[str, int]]:  # noqa: ARG002 - Protocol
         """Return nothing: the times of files in a build farm mean nothing."""
-        raise NotImplementedError
+        return []
 
     def definitions(self, symbol: str, *, exact: bool, limit: int) -> list[Definition]:
         """Return where `symbol` is defined; see `SourceStore.definitions`."""
-        raise NotImplementedError
+        name = normalize_symbol(symbol)
+        if not name or limit <= 0:
+            return []
+        bare = name.rpartition(".")[2]
+        found = [
+            row.definition(bare)
+            for row in self._named(bare)
+            if names_symbol(name, row.qualified, row.path)
+        ]
+        if not exact and len(found) < limit:
+            found = list(dict.fromkeys([*found, *self._similar(name.casefold())]))
+        return found[:limit]
 
     def defined_in(self, paths: Iterable[str]) -> list[Definition]:
         """Return the symbols of documents, ordered by path and line, outer before inner ones."""
-        raise NotImplementedError
+        found = []
+        for document, file in self._files(paths).items():
+            for name, qualified, kind, start, end, signature, digest, body in file["symbols"]:
+                place = (kind, document, start, end, signature, file["language"])
+                found.append(Definition(name, qualified, *place, digest, body))
+        return sorted(found, key=lambda each: (each.file, each.line, -each.end_line))
 
     def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
         """Return (path, import target as written) of all documents, or of `paths`."""
-        raise NotImplementedError
+        only = None if paths is None else frozenset(paths)
+        return [
+            (name, target)
+            for name, file in sorted(self._view.documents())
+            if only is None or name in only
+            for target in file.imports
+        ]
+
+    # --- reading
+
+    def _search_words(self, terms: tuple[str, ...], limit: int) -> dict[Column, Hits]:
+        """Search both columns at once: the ranking asks for one after the other."""
+        counts = self._count(terms)
+        columns: tuple[Column, ...] = ("body", "names")
+        queries = {
+            column: query
+            for column in columns
+            if (query := question(terms, column, self._view.chunks, counts))
+        }
+        found: dict[Column, Hits] = {"body": [], "names": []}
+        if not queries:
+            return found
+        condition = literals.visible_rows(self._view.hidden_files())
+        answers = self._reading.weighed([*queries.values()], limit, condition, _WORDS, self._level)
+        for column, hits in zip(queries, answers, strict=True):
+            for hit in hits:
+                self._keep(hit.id, hit.row)
+            ids = [(int(hit.id, 16), hit.score) for hit in hits]
+            found[column] = sorted(ids, key=_best_first)
+        return found
+
+    def _count(self, terms: Iterable[str]) -> dict[str, Counts]:
+        """Return in how many visible chunks tokens occur, of those that do."""
+        wanted = [*dict.fromkeys(terms)]
+        if missing := [term for term in wanted if term not in self._counts]:
+            found = self._reading.tables.counts(self._view.layers, missing)
+            hidden = self._hidden_tokens()
+            added(found, {term: hidden[term] for term in missing if term in hidden}, -1)
+            if len(self._counts) > MAX_KEPT:
+                self._counts = {}
+            kept = {term: counts for term, counts in found.items() if counts[0] > 0}
+            self._counts |= {term: kept.get(term) for term in missing}
+        known = self._counts
+        return {term: counts for term in wanted if (counts := known.get(term)) is not None}
+
+    def _count_hidden(self) -> dict[str, Counts]:
+        return self._reading.tables.tokens_of(self._view.hidden_places)
+
+    def _keep(self, row_id: str, row: Mapping[str, Any]) -> None:
+        """Remember the place of a visible chunk."""
+        document = self._view.document(row["layer"], row["path"])
+        if document is not None:
+            if len(self._places) > MAX_KEPT:
+                self._places = {}
+            chunk = int(row_id, 16)
+            place = (document, row["position"], row["language"], row["names"])
+            self._places[chunk] = ChunkPlace(chunk, *place)
+
+    def _named(self, name: str) -> list[SymbolRow]:
+        """Return the visible definitions of a bare name, by place."""
+        layers = {key_of("symbol", layer, name): layer for layer in self._view.layers}
+        found = self._reading.symbols.get(layers, self._level)
+        rows = (row for key, value in found.items() for row in self._shown(layers[key], value[1]))
+        return sorted(rows, key=by_place)
+
+    def _similar(self, folded: str) -> list[Definition]:
+        """Return the symbols whose qualified name contains a text, shortest names first."""
+        every = literals.any_of("layer", self._view.layers)
+        where = f"{literals.repositories(self._view.repositories)} and {every}"
+        condition = f"{where} and {literals.containing('folded', folded)}"
+        layers = self._reading.similar(condition, MAX_SIMILAR)
+        rows = [
+            (str(name), row)
+            for key, (name, value) in self._reading.symbols.get(layers, self._level).items()
+            for row in self._shown(layers[key], value)
+            if folded in row.qualified.casefold()
+        ]
+        rows.sort(key=lambda each: by_likeness(folded, each[1]))
+        return [row.definition(name) for name, row in rows]
+
+    def _shown(self, layer: str, definitions: Iterable[Any]) -> Iterator[SymbolRow]:
+        """Yield visible definitions, with document names in place of paths."""
+        for row in map(SymbolRow._make, definitions):
+            if (document := self._view.document(layer, row.path)) is not None:
+                yield row._replace(path=document)
+
+    def _files(self, paths: Iterable[str]) -> dict[str, Any]:
+        """Return the contents of documents by name."""
+        keys = {
+            key_of("file", layer, path): document
+            for document in paths
+            for layer, path in self._view.located(document)
+        }
+        found = self._reading.contents.get(keys, self._level)
+        return {keys[key]: value for key, value in found.items()}
+
+
+def _id(chunk: int) -> str:
+    return f"{chunk:032x}"
+
+
+def _best_first(hit: tuple[int, float]) -> tuple[float, int]:
+    return (-hit[1], hit[0])

@@ -3,7 +3,6 @@
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.errors import CodeIntelError, NotFoundError
@@ -19,7 +18,7 @@ from code_intel.shared.overlay import Overlay, OverlayState, is_complete
 if TYPE_CHECKING:
     from code_intel.tools.context.corpus_service import CorpusService
 
-LOCAL_ONLY = "shared: only the local index, which is incomplete, was searched: {reason}"
+LOCAL_ONLY = "shared: {reason}; only the local index, which is incomplete, was searched"
 NOT_INDEXED = "shared: {files} on this machine differ and are not indexed yet"
 NO_VECTORS = "embedding: words only, because the shared index has vectors of another model"
 MAX_OVERLAYS = 8
@@ -55,13 +54,13 @@ def ask_shared(
     overlay = _overlay_of(connection, service)
     try:
         with overlay.question(service.embedder.can_search) as state:
-            _index_now(service, overlay, sorted(state.differing))
+            overlay.index_now(sorted(state.differing))
             hits, degraded = _search(service, state, asked)
     except (SharedIndexError, CodeIntelError) as error:
         reason = error.reason if isinstance(error, SharedIndexError) else error.message
         return None, (LOCAL_ONLY.format(reason=reason.removesuffix(".")),)
     hits = _on_this_disk(service, state, hits)
-    _index_now(service, overlay, [hit.document for hit in hits])
+    overlay.index_now([hit.document for hit in hits])
     if count := overlay.unindexed(state):
         degraded = (*degraded, NOT_INDEXED.format(files=counted(count, "file")))
     files = len(state.same) + len(state.differing)
@@ -128,10 +127,3 @@ def _on_this_disk(service: "CorpusService", state: OverlayState, hits: list[Hit]
         is_remote = state.union.part_of(hit.document)[0].store is state.remote
         found += disk.verified([hit]) if is_remote else [hit]
     return found
-
-
-def _index_now(service: "CorpusService", overlay: Overlay, documents: list[str]) -> None:
-    """Index the words of documents, unless this process only reads."""
-    if not service.index.readonly:
-        with suppress(CodeIntelError):
-            overlay.index_now(service.index.store, documents)

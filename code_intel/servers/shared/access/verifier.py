@@ -36,7 +36,7 @@ class Verifier:
         issuer: TokenIssuer | None,
         refused: Callable[[str], None] = lambda _reason: None,
     ) -> None:
-        self._tokens = tokens
+        self.tokens = tokens
         self._issuer = issuer
         self._refused = refused
         self._limiter = anyio.CapacityLimiter(MAX_FETCHES)
@@ -54,16 +54,16 @@ class Verifier:
 
     async def watch(self) -> None:
         """Follow the changes of the token file until cancelled."""
-        while self._tokens is not None:
+        while self.tokens is not None:
             await anyio.sleep(LOOK_SECONDS)
-            await to_thread.run_sync(self._tokens.update)
+            await to_thread.run_sync(self.tokens.update)
 
     async def _find(self, token: str) -> Principal | str:
-        if self._tokens is not None and (self._issuer is None or token.startswith("ci_")):
-            return self._tokens.find(token)
+        if self.tokens is not None and (self._issuer is None or token.startswith("ci_")):
+            return self.tokens.find(token)
         if self._issuer is None:
             return "unknown token"
         return await to_thread.run_sync(self._issuer.find, token, limiter=self._limiter)
 
     def _is_denied(self, principal: Principal) -> bool:
-        return self._tokens is not None and self._tokens.is_denied(principal.id)
+        return self.tokens is not None and self.tokens.is_denied(principal.id)

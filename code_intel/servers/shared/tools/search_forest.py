@@ -1,7 +1,7 @@
 """Implement the tool `search_forest` over many repositories."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -63,7 +63,7 @@ async def search_forest(
     context.caller.record.question = query
     found = await context.run(_search, context, query, repositories, top_k, directory, file_pattern)
     shown, cut = fit(found.hits)
-    rows = [{**hit_data(hit, text), **place_data(found.store, hit.document)} for hit, text in shown]
+    rows = [_row(found.store, hit, text) for hit, text in shown]
     message = VERIFY if rows else NOTHING_LIKELY
     data = {
         "source": "forest",
@@ -121,6 +121,12 @@ def question_vector(
         return embedded(embedder, query), ()
     except EmbeddingError as error:
         return None, (f"words only: {error.message}",)
+
+
+def _row(store: SharedStore, hit: Hit, text: str) -> dict[str, Any]:
+    data = hit_data(hit, text)
+    del data["document"]
+    return {**place_data(store, hit.document), **data}
 
 
 def _named(store: SharedStore, shown: list[tuple[Hit, str]]) -> list[tuple[Hit, str]]:

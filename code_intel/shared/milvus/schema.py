@@ -1,0 +1,165 @@
+"""Define the collections of the shared index, and open them (docs/decisions/0092).
+
+| collection | a row is | found by |
+|---|---|---|
+| `words` | the words of a chunk, and where it is | their weights, or the chunk id |
+| `vectors` | the vector of a chunk | its direction, or its card |
+| `symbols` | the definitions of one name in a layer | the key of layer and name |
+| `contents` | a chunk, a file or a table of a layer | its key |
+| `records` | a head, a generation, a commit or a push | its key, or its kind |
+
+The version is part of the names of collections. So a newer version of code-intel fills its own ones
+while older processes still read theirs; it takes the vectors from them, so that a push embeds
+nothing again, and `prune` drops them later.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from code_intel.errors import StorageError, UsageError
+from code_intel.shared.milvus.engine import Engine, Field, IndexRow
+from code_intel.shared.milvus.literals import MAX_NAME_BYTES
+
+VERSION = 1
+MAX_TEXT_BYTES = 60_000
+"""Limit of a text field; Milvus allows 65,535. Longer contents take several rows."""
+MAX_PATH_BYTES = 8_192
+
+_NAME = re.compile(r"code_intel_v(\d+)_(\w+)")
+_KEY = Field("id", "VARCHAR", 32, "primary")
+_REPOSITORY = Field("repository", "VARCHAR", MAX_NAME_BYTES, "partition")
+_LAYER = Field("layer", "VARCHAR", 32)
+_FILE = Field("file", "VARCHAR", 32)
+_NO_VECTOR = Field("none", "FLOAT_VECTOR", 2)
+"""Milvus wants a vector in each collection."""
+
+CONTENT = (
+    _KEY,
+    _REPOSITORY,
+    _LAYER,
+    Field("kind", "VARCHAR", 16),
+    Field("name", "VARCHAR", MAX_PATH_BYTES),
+    Field("folded", "VARCHAR", MAX_TEXT_BYTES),
+    Field("digest", "VARCHAR", 128),
+    Field("parts", "INT64"),
+    Field("content", "VARCHAR", MAX_TEXT_BYTES),
+    _NO_VECTOR,
+)
+FIELDS: Mapping[str, Sequence[Field]] = {
+    "words": (
+        _KEY,
+        _REPOSITORY,
+        _LAYER,
+        _FILE,
+        Field("path", "VARCHAR", MAX_PATH_BYTES),
+        Field("position", "INT64"),
+        Field("language", "VARCHAR", 64),
+        Field("names", "VARCHAR", MAX_TEXT_BYTES),
+        Field("weights", "SPARSE_FLOAT_VECTOR"),
+    ),
+    "vectors": (
+        _KEY,
+        _REPOSITORY,
+        _LAYER,
+        _FILE,
+        Field("card", "VARCHAR", 64),
+        Field("vector", "FLOAT_VECTOR"),
+    ),
+    "symbols": CONTENT,
+    "contents": CONTENT,
+    "records": CONTENT,
+}
+INDEXES: Mapping[str, Sequence[IndexRow]] = {
+    "words": (
+        IndexRow("weights", "SPARSE_INVERTED_INDEX", "IP"),
+        IndexRow("layer", "INVERTED"),
+    ),
+    "vectors": (
+        IndexRow("vector", "HNSW", "COSINE", {"M": 16, "efConstruction": 200}),
+        IndexRow("layer", "INVERTED"),
+        IndexRow("card", "INVERTED"),
+    ),
+    "symbols": (IndexRow("none", "FLAT", "L2"), IndexRow("layer", "INVERTED")),
+    "contents": (IndexRow("none", "FLAT", "L2"), IndexRow("layer", "INVERTED")),
+    "records": (IndexRow("none", "FLAT", "L2"), IndexRow("kind", "INVERTED")),
+}
+_LITE = {"HNSW": "FLAT"}
+"""Index types to use in Milvus Lite instead: it compares vectors one after another anyway."""
+
+
+class Opened(NamedTuple):
+    """The collections of this version, by their short names, and of older versions."""
+
+    names: Mapping[str, str]
+    dimensions: int
+    older: Mapping[int, Mapping[str, str]]
+
+
+def opened(engine: Engine, dimensions: int) -> Opened:
+    """Return the collections; create those that are missing.
+
+    Raises:
+        StorageError: A newer version of code-intel has created collections.
+    """
+    found = _found(engine)
+    if newer := [version for version in found if version > VERSION]:
+        raise StorageError(
+            f"The shared index has version {max(newer)}, and this code-intel reads version "
+            f"{VERSION}.",
+            hint="Update code-intel.",
+        )
+    names = {short: f"code_intel_v{VERSION}_{short}" for short in FIELDS}
+    for short, name in names.items():
+        if short not in found.get(VERSION, {}):
+            engine.create(name, _sized(FIELDS[short], dimensions), _indexes(engine, short))
+        engine.load(name)
+    size = engine.vector_size(names["vectors"])
+    return Opened(names, size, {version: found[version] for version in found if version < VERSION})
+
+
+def check_version(engine: Engine) -> None:
+    """Ask the engine which versions there are; see `opened`."""
+    if max(_found(engine), default=VERSION) > VERSION:
+        raise StorageError(
+            "A newer version of code-intel has changed the shared index.", hint="Update code-intel."
+        )
+
+
+def check_size(dimensions: int, vector: bytes) -> None:
+    """Refuse a vector of another size.
+
+    Raises:
+        UsageError: The index has vectors of another size, so its model is another one.
+    """
+    if len(vector) != 4 * dimensions:
+        raise UsageError(
+            f"A vector has {len(vector) // 4} numbers, and the shared index has vectors of "
+            f"{dimensions}. All repositories of a shared index use models of one size.",
+            details={"field": "vectors"},
+        )
+
+
+def _found(engine: Engine) -> dict[int, dict[str, str]]:
+    """Return the names of our collections by version and short name."""
+    found: dict[int, dict[str, str]] = {}
+    for name in engine.collections():
+        if match := _NAME.fullmatch(name):
+            found.setdefault(int(match[1]), {})[match[2]] = name
+    return found
+
+
+def _sized(fields: Sequence[Field], dimensions: int) -> list[Field]:
+    return [
+        field._replace(size=dimensions)
+        if field.kind == "FLOAT_VECTOR" and not field.size
+        else field
+        for field in fields
+    ]
+
+
+def _indexes(engine: Engine, short: str) -> list[IndexRow]:
+    if not engine.lite:
+        return [*INDEXES[short]]
+    dense = (row for row in INDEXES[short] if row.kind != "INVERTED")
+    return [row._replace(kind=_LITE.get(row.kind, row.kind), params={}) for row in dense]

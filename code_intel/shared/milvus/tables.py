@@ -1,0 +1,98 @@
+"""Read what a finished layer says about all its files: their list, and how often tokens occur."""
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from code_intel.errors import NotFoundError
+from code_intel.shared.milvus.contents import Contents, key_of
+from code_intel.shared.milvus.weights import Counts, added
+
+MAX_CACHED_LAYERS = 64
+
+
+class ListedFile(NamedTuple):
+    """A file of a layer, without its chunks."""
+
+    digest: str
+    language: str
+    priority: int
+    imports: tuple[str, ...]
+
+
+class LayerSize(NamedTuple):
+    """How large a layer is.
+
+    Attributes:
+        chunks: Its chunks, minus those of the files that it hides in the layers below.
+        buckets: Number of rows over which its tokens are spread.
+    """
+
+    chunks: int
+    buckets: int
+
+
+class LayerTables:
+    """The tables of layers. They never change, so they are read once. Any thread may use them."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+        self.size = lru_cache(maxsize=16 * MAX_CACHED_LAYERS)(self._size)
+        self.listing = lru_cache(maxsize=MAX_CACHED_LAYERS)(self._listing)
+
+    def has(self, layer: str) -> bool:
+        """Return whether a layer is finished and was not removed."""
+        return self._contents.get_one(key_of("layer", layer)) is not None
+
+    def counts(self, layers: Sequence[str], tokens: Iterable[str]) -> dict[str, Counts]:
+        """Return in how many chunks of all layers together tokens occur."""
+        wanted = [*dict.fromkeys(tokens)]
+        keys = {
+            key_of("words", layer, str(bucket_of(token, self.size(layer).buckets)))
+            for layer in layers
+            for token in wanted
+        }
+        found: dict[str, Counts] = {}
+        for bucket in self._contents.get(keys).values():
+            added(found, {token: tuple(bucket[token]) for token in wanted if token in bucket})
+        return found
+
+    def tokens_of(self, places: Iterable[tuple[str, str]]) -> dict[str, Counts]:
+        """Return in how many chunks of some files, given as (layer, path), tokens occur."""
+        found: dict[str, Counts] = {}
+        keys = [key_of("tokens", layer, path) for layer, path in places]
+        for tokens in self._contents.get(keys).values():
+            added(found, {token: tuple(counts) for token, counts in tokens.items()})
+        return found
+
+    def chunks_of(self, places: Iterable[tuple[str, str]]) -> int:
+        """Return the number of chunks of some files, given as (layer, path)."""
+        keys = [key_of("file", layer, path) for layer, path in places]
+        return sum(len(file["chunks"]) for file in self._contents.get(keys).values())
+
+    def _size(self, layer: str) -> LayerSize:
+        if (value := self._contents.get_one(key_of("layer", layer))) is None:
+            raise _removed()
+        return LayerSize(value["chunks"], value["buckets"])
+
+    def _listing(self, layer: str) -> Mapping[str, ListedFile]:
+        """Return the files of a layer by path."""
+        if (rows := self._contents.get_one(key_of("listing", layer))) is None:
+            raise _removed()
+        return {
+            path: ListedFile(digest, language, priority, tuple(imports))
+            for path, digest, language, priority, imports in rows
+        }
+
+
+def bucket_of(token: str, buckets: int) -> int:
+    """Return the number of the row of a token."""
+    return zlib.crc32(token.encode()) % buckets
+
+
+def _removed() -> NotFoundError:
+    return NotFoundError(
+        "A layer of the shared index was removed while it was read.",
+        hint="Ask again; the newest generation answers.",
+    )

@@ -1,0 +1,164 @@
+"""Decide which files of which layers are visible, and how they are named."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+from code_intel.errors import NotFoundError, UsageError
+from code_intel.shared.layers import digest_of
+from code_intel.shared.milvus.literals import checked_name
+from code_intel.shared.milvus.tables import LayerTables, ListedFile
+from code_intel.shared.milvus.writing import file_key, place_of
+from code_intel.shared.records import Generation
+
+MAX_HIDDEN = 10_000
+"""Maximum paths that a reader may hide; each is compared in each search."""
+
+
+class DocumentPlace(NamedTuple):
+    """Where a document of a `SharedStore` is."""
+
+    repository: str
+    commit: str
+    path: str
+
+
+class _Part(NamedTuple):
+    """A generation, the prefix of its document names, and the hidden paths of each layer."""
+
+    generation: Generation
+    prefix: str
+    hidden: Mapping[str, frozenset[str]]
+
+
+class View:
+    """The visible files of some generations, without those that the reader hides."""
+
+    def __init__(
+        self,
+        generations: Sequence[Generation],
+        hidden: Mapping[str, Collection[str]],
+        tables: LayerTables,
+    ) -> None:
+        _check(generations, hidden)
+        self._tables = tables
+        self._mine = {name: frozenset(paths) for name, paths in hidden.items()}
+        several = len(generations) > 1
+        self._parts = [
+            _Part(
+                each,
+                f"{each.repository}/" if several else "",
+                _hidden_by_layer(each, self._mine.get(each.repository, frozenset())),
+            )
+            for each in generations
+        ]
+        self._of_layer = {layer: part for part in self._parts for layer in part.hidden}
+        self.layers = [*self._of_layer]
+        self.repositories = [each.repository for each in generations]
+        self.model = _model(generations)
+        self.revision = revision_of(generations, hidden)
+
+    @cached_property
+    def hidden_places(self) -> list[tuple[str, str]]:
+        """(layer, path) where a file that the reader hides may be."""
+        return [
+            (layer, path)
+            for part in self._parts
+            for path in sorted(self._mine.get(part.generation.repository, ()))
+            for layer, hidden in _hidden_by_layer(part.generation, frozenset()).items()
+            if path not in hidden
+        ]
+
+    @cached_property
+    def chunks(self) -> int:
+        """The number of visible chunks."""
+        every = sum(self._tables.size(layer).chunks for layer in self.layers)
+        return every - self._tables.chunks_of(self.hidden_places)
+
+    def hidden_files(self, *, of_model: bool = False) -> dict[str, dict[str, frozenset[str]]]:
+        """Return the keys of the hidden files by repository and layer.
+
+        With `of_model`, only the generations whose vectors are of the model of the view.
+        """
+        return {
+            part.generation.repository: {
+                layer: frozenset(map(file_key, paths)) for layer, paths in part.hidden.items()
+            }
+            for part in self._parts
+            if not of_model or part.generation.model == self.model
+        }
+
+    def document(self, layer: str, path: str) -> str | None:
+        """Return the name of a file of a layer, or None if it is not visible."""
+        part = self._of_layer.get(layer)
+        if part is None or path in part.hidden[layer]:
+            return None
+        return part.prefix + path
+
+    def documents(self) -> Iterator[tuple[str, ListedFile]]:
+        """Yield the names of all visible files, and what their layers say about them."""
+        for layer in self.layers:
+            for path, file in self._tables.listing(layer).items():
+                if (document := self.document(layer, path)) is not None:
+                    yield document, file
+
+    def located(self, document: str) -> list[tuple[str, str]]:
+        """Return the (layer, path) where a document may be."""
+        return [
+            (layer, path)
+            for part in self._parts
+            if document.startswith(part.prefix)
+            for path in [document[len(part.prefix) :]]
+            for layer, hidden in part.hidden.items()
+            if path not in hidden
+        ]
+
+    def place_of(self, document: str) -> DocumentPlace:
+        """Return where a document is; see `SharedStore.place_of`."""
+        parts = [part for part in self._parts if document.startswith(part.prefix)]
+        if not parts:
+            raise NotFoundError(f"No repository of this search has the document {document!r}.")
+        part = max(parts, key=lambda part: len(part.prefix))
+        generation = part.generation
+        return DocumentPlace(generation.repository, generation.commit, document[len(part.prefix) :])
+
+
+def revision_of(generations: Sequence[Generation], hidden: Mapping[str, Collection[str]]) -> str:
+    """Return what identifies a view."""
+    paths = chain.from_iterable((name, *sorted(hidden[name])) for name in sorted(hidden))
+    ids = chain.from_iterable((each.id, each.commit) for each in generations)
+    return digest_of("view", *ids, "hidden", *paths)
+
+
+def _check(generations: Sequence[Generation], hidden: Mapping[str, Collection[str]]) -> None:
+    names = [checked_name(each.repository) for each in generations]
+    if not names or len(names) != len(set(names)):
+        raise UsageError(
+            "A search needs at least one repository, and only one commit of each.",
+            details={"field": "generations"},
+        )
+    if sum(map(len, hidden.values())) > MAX_HIDDEN:
+        raise UsageError(
+            f"More than {MAX_HIDDEN} paths would be hidden.",
+            hint="Index the repository locally, or push its branch.",
+            details={"field": "hidden"},
+        )
+
+
+def _hidden_by_layer(generation: Generation, mine: frozenset[str]) -> dict[str, frozenset[str]]:
+    """Return the paths that do not count in each layer: those that the layers above it hide."""
+    hidden: dict[str, frozenset[str]] = {}
+    above = mine
+    for layer in reversed(generation.layers):
+        hidden[place_of(generation.repository, layer.id).layer] = above
+        above |= frozenset(layer.hides)
+    return dict(reversed(hidden.items()))
+
+
+def _model(generations: Sequence[Generation]) -> str | None:
+    chunks: dict[str, int] = {}
+    for each in generations:
+        if each.model:
+            chunks[each.model] = chunks.get(each.model, 0) + each.chunks
+    return max(sorted(chunks), key=lambda model: chunks[model], default=None)

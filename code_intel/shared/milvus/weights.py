@@ -1,0 +1,82 @@
+"""Weigh words as BM25 does, so that the score of a chunk depends on its repository alone.
+
+Milvus can compute BM25 itself, but with the statistics of a segment or of all repositories
+together: scores would change with data that the caller may not read, and in Milvus Lite with the
+place of a chunk. Here a chunk keeps one weight for each token, a question brings the rarity of its
+tokens, and the score is the inner product: FTS5's formula, to which the ranking is fitted.
+"""
+
+import math
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from code_intel.shared.records import SharedChunk
+
+Column = Literal["body", "names"]
+Counts = tuple[int, int, int]
+"""In how many chunks a token occurs: in any column, in the text, in the names."""
+
+K1, B = 1.2, 0.75
+AVERAGE_TOKENS = 110
+"""Tokens of a chunk, on average: from 64 to 160 in the labelled repositories."""
+_LEAST = 1e-6
+_PREFIX: Mapping[Column, bytes] = {"body": b"b ", "names": b"n "}
+_EMPTY = {0xFFFFFFF0: _LEAST}
+"""Weights of a chunk without words; Milvus wants at least one."""
+
+
+def weights(chunk: SharedChunk) -> dict[int, float]:
+    """Return the weights of a chunk's tokens in both columns, by dimension."""
+    body, names = chunk.body.split(), chunk.names.split()
+    length = K1 * (1 - B + B * (len(body) + len(names)) / AVERAGE_TOKENS)
+    columns: tuple[tuple[Column, list[str]], ...] = (("body", body), ("names", names))
+    found = {
+        _dimension(token, column): count * (K1 + 1) / (count + length)
+        for column, tokens in columns
+        for token, count in Counter(tokens).items()
+    }
+    return found or dict(_EMPTY)
+
+
+def question(
+    terms: Iterable[str], column: Column, chunks: int, counts: Mapping[str, Counts]
+) -> dict[int, float]:
+    """Return the rarity of the terms that occur in a column, by dimension."""
+    place = 1 if column == "body" else 2
+    return {
+        _dimension(term, column): _rarity(chunks, counts[term][place])
+        for term in terms
+        if term in counts and counts[term][place] > 0
+    }
+
+
+def counted(chunks: Iterable[SharedChunk]) -> dict[str, Counts]:
+    """Return in how many of some chunks each token occurs."""
+    found: dict[str, list[int]] = {}
+    for chunk in chunks:
+        body, names = frozenset(chunk.body.split()), frozenset(chunk.names.split())
+        for token in body | names:
+            row = found.setdefault(token, [0, 0, 0])
+            row[0] += 1
+            row[1] += token in body
+            row[2] += token in names
+    return {token: (row[0], row[1], row[2]) for token, row in found.items()}
+
+
+def added(into: dict[str, Counts], more: Mapping[str, Counts], sign: int = 1) -> None:
+    """Add or subtract counts in place."""
+    for token, (every, body, names) in more.items():
+        old = into.get(token, (0, 0, 0))
+        into[token] = (old[0] + sign * every, old[1] + sign * body, old[2] + sign * names)
+
+
+def _rarity(chunks: int, count: int) -> float:
+    odds = (chunks - count + 0.5) / (count + 0.5)
+    return max(_LEAST, math.log(odds)) if odds > 0 else _LEAST
+
+
+def _dimension(token: str, column: Column) -> int:
+    """Return the number of a token; Milvus's own BM25 uses 32 bits, too."""
+    return zlib.crc32(_PREFIX[column] + token.encode("utf-8", "surrogatepass")) % 0xFFFFFFF0
