@@ -9,6 +9,7 @@ from code_intel.chunking.words import query_words
 from code_intel.errors import CodeIntelError
 from code_intel.shared.agreements.wire import (
     FOUND_AGREEMENTS,
+    MAP_PATH,
     MAX_TERMS,
     FindAgreements,
     FoundAgreements,
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from code_intel.shared.connection import Connection
-
-MAP_PATH = "/map/search"
 
 
 def ask_map(

@@ -10,6 +10,8 @@ from pydantic import Field, TypeAdapter
 
 from code_intel.shared.wire import Commit, Count, Name, Path, Repository
 
+MAP_PREFIX = "/map"
+MAP_PATH = f"{MAP_PREFIX}/search"
 MAX_TERMS = 100
 MAX_VECTOR_CHARS = 32_768
 MAX_NAMED_REPOSITORIES = 1000

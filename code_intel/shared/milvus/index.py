@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Self
 
 from code_intel.errors import UsageError
@@ -71,6 +71,12 @@ class SharedIndex:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+    @cached_property
+    def agreements(self) -> "SharedIndex":
+        """The index of the repositories' agreements: other collections, closed with these."""
+        names = schema.opened(self._engine, self.dimensions, schema.AGREEMENTS)
+        return SharedIndex(self._engine, names)
 
     @property
     def dimensions(self) -> int:

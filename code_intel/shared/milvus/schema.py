@@ -26,7 +26,8 @@ MAX_TEXT_BYTES = 60_000
 """Limit of a text field; Milvus allows 65,535. Longer contents take several rows."""
 MAX_PATH_BYTES = 8_192
 
-_NAME = re.compile(r"code_intel_v(\d+)_(\w+)")
+SOURCE, AGREEMENTS = "code_intel", "code_intel_map"
+"""How the names of collections begin: those of the source, and those of agreements."""
 _KEY = Field("id", "VARCHAR", 32, "primary")
 _REPOSITORY = Field("repository", "VARCHAR", MAX_NAME_BYTES, "partition")
 _LAYER = Field("layer", "VARCHAR", 32)
@@ -96,20 +97,20 @@ class Opened(NamedTuple):
     older: Mapping[int, Mapping[str, str]]
 
 
-def opened(engine: Engine, dimensions: int) -> Opened:
-    """Return the collections; create those that are missing.
+def opened(engine: Engine, dimensions: int, of: str = SOURCE) -> Opened:
+    """Return the collections of the source or of agreements; create those that are missing.
 
     Raises:
         StorageError: A newer version of code-intel has created collections.
     """
-    found = _found(engine)
+    found = _found(engine, of)
     if newer := [version for version in found if version > VERSION]:
         raise StorageError(
             f"The shared index has version {max(newer)}, and this code-intel reads version "
             f"{VERSION}.",
             hint="Update code-intel.",
         )
-    names = {short: f"code_intel_v{VERSION}_{short}" for short in FIELDS}
+    names = {short: f"{of}_v{VERSION}_{short}" for short in FIELDS}
     for short, name in names.items():
         if short not in found.get(VERSION, {}):
             engine.create(name, _sized(FIELDS[short], dimensions), _indexes(engine, short))
@@ -120,7 +121,7 @@ def opened(engine: Engine, dimensions: int) -> Opened:
 
 def check_version(engine: Engine) -> None:
     """Ask the engine which versions there are; see `opened`."""
-    if max(_found(engine), default=VERSION) > VERSION:
+    if max(_found(engine, SOURCE), default=VERSION) > VERSION:
         raise StorageError(
             "A newer version of code-intel has changed the shared index.", hint="Update code-intel."
         )
@@ -140,11 +141,12 @@ def check_size(dimensions: int, vector: bytes) -> None:
         )
 
 
-def _found(engine: Engine) -> dict[int, dict[str, str]]:
+def _found(engine: Engine, of: str) -> dict[int, dict[str, str]]:
     """Return the names of our collections by version and short name."""
+    pattern = re.compile(rf"{of}_v(\d+)_(\w+)")
     found: dict[int, dict[str, str]] = {}
     for name in engine.collections():
-        if match := _NAME.fullmatch(name):
+        if match := pattern.fullmatch(name):
             found.setdefault(int(match[1]), {})[match[2]] = name
     return found
 
