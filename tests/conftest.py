@@ -3,9 +3,13 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:  # most tests need no shared index
+    from code_intel.shared.milvus import SharedIndex
 
 # Properties have no deadline. Benchmarks measure times. The suite draws the same examples in every
 # run, so a failure comes from the change. `./setup.sh test --hypothesis-profile=explore` draws new
@@ -106,3 +110,32 @@ def read_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from demo_project import built
 
     return built(tmp_path_factory.mktemp("demo") / "shop")
+
+
+@pytest.fixture(scope="session")
+def shared_index(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SharedIndex]":
+    """Open one shared index in Milvus Lite. Each test uses repositories of its own."""
+    pytest.importorskip("milvus_lite", reason="the extra `milvus` is not installed")
+    from code_intel.shared.milvus import SharedIndex
+
+    with SharedIndex.open(str(tmp_path_factory.mktemp("milvus") / "shared.db")) as index:
+        yield index
+
+
+@pytest.fixture(scope="session")
+def milvus_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run one Milvus Lite in a process of its own; yield its URL."""
+    pytest.importorskip("milvus_lite", reason="the extra `milvus` is not installed")
+    from milvus_servers import milvus_server
+
+    with milvus_server(tmp_path_factory.mktemp("milvus") / "served.db") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def served_index(milvus_url: str) -> "Iterator[SharedIndex]":
+    """Open the shared index of that process."""
+    from code_intel.shared.milvus import SharedIndex
+
+    with SharedIndex.open(milvus_url) as index:
+        yield index
