@@ -123,6 +123,10 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
             command_context.close()
         map_service.index.close()
         forest_service.index.close()
+        if settings.shared.url:
+            from code_intel.shared.connection import close_connection
+
+            close_connection(settings)
 
     def freshness() -> dict[str, Freshness]:
         return {"map": map_service.index.freshness(), "forest": forest_service.index.freshness()}

@@ -190,13 +190,15 @@ MAX_EVIDENCE_CHARS = 400
 
 HIT_FIELDS = ("document", "chunk", "similarity", "position", "score", "agreement", "note", "symbol",
               "start_line", "end_line", "why", "flags")  # fmt: skip
-"""Every field that `hit_data` may return."""
+"""Every field that `hit_data` may return if only one project was searched."""
 
 
 def hit_data(hit: Hit, text: str) -> dict[str, Any]:
     """Return a hit's fields on the wire: those of devrag, then those that only code-intel has."""
     data: dict[str, Any] = {
         "document": hit.document,
+        **({"repository": hit.repository} if hit.repository else {}),
+        **({"commit": hit.commit[:COMMIT_DIGITS]} if hit.commit else {}),
         "chunk": text,
         "similarity": round(hit.similarity, 4),
         "position": hit.position,

@@ -16,7 +16,7 @@ from code_intel.tools.context.searchers import try_search
 from code_intel.tools.search.map_verdict import JudgedAnswer, judge
 from code_intel.tools.search.shared_map import shared_standings
 
-PLACES = 10
+PLACES = 5
 """Number of files, best first, among which the forest must find the code of the agreement."""
 
 
