@@ -8,9 +8,10 @@ Speed, with the files of a folder copied until there are enough chunks, and rand
 
     python -m benchmarks.shared_search --speed 100000 --sources DIR
 
-Both indexes hold the same chunks, and the same ranking asks both. All repositories are in one
-shared index. `--address URL` measures a Milvus server; by default it is Milvus Lite, in this
-process.
+A push sends no commits, so the row `history` of the ranking has no effect in the shared index;
+`--without history` leaves it out of both. Both indexes hold the same chunks, and the same ranking
+asks both. All repositories are in one shared index. `--address URL` measures a Milvus server; by
+default it is Milvus Lite, in this process.
 """
 
 import argparse
@@ -84,6 +85,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_options(parser)
+    parser.add_argument(
+        "--without", action="append", default=[], help="leave out a row of the ranking, in both"
+    )
     parser.add_argument("--address", default="", help="the URL of Milvus; by default Milvus Lite")
     parser.add_argument("--token", default="", help="the token for --address")
     parser.add_argument("--speed", type=int, default=0, metavar="CHUNKS", help="measure the time")
@@ -104,7 +108,7 @@ def measure_quality(index: SharedIndex, args: argparse.Namespace) -> None:
     print(f"{'repository':<14}{'n':>5}{'chunks':>9}{'SQLite':>9}{'Milvus':>9}{'difference':>12}")
     every: list[Compared] = []
     for each in asked_about(args):
-        chunks, rows = compared(index, each, embedder, cache)
+        chunks, rows = compared(index, each, embedder, cache, args.without)
         every += rows
         show(each.name, chunks, rows)
     show("ALL", 0, every)
@@ -123,7 +127,11 @@ def show(name: str, chunks: int, rows: Sequence[Compared]) -> None:
 
 
 def compared(
-    index: SharedIndex, each: Repository, embedder: Embedder | None, cache: VectorCache | None
+    index: SharedIndex,
+    each: Repository,
+    embedder: Embedder | None,
+    cache: VectorCache | None,
+    without: Sequence[str],
 ) -> tuple[int, list[Compared]]:
     """Index a repository twice and ask both; return the number of chunks, and the answers."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -137,20 +145,23 @@ def compared(
             query = str(question["query"])
             wanted = [target["path"] for target in question["relevant"]]
             vector = None if embedder is None else embedded(embedder, query)
-            found = [asked(store, query, vector) for store in (local.store, shared)]
+            found = [asked(store, query, vector, without) for store in (local.store, shared)]
             (first, first_ms), (second, second_ms) = found
-            scores = [ndcg([labelled(f, each.prefix) for f in r], wanted) for r in (first, second)]
-            rows.append(Compared(*scores, first_ms, second_ms))
+            local_score, shared_score = (
+                ndcg([labelled(document, each.prefix) for document in documents], wanted)
+                for documents in (first, second)
+            )
+            rows.append(Compared(local_score, shared_score, first_ms, second_ms))
         local.close()
     return generation.chunks, rows
 
 
 def asked(
-    store: SourceStore, query: str, vector: "NDArray[np.float32] | None"
+    store: SourceStore, query: str, vector: "NDArray[np.float32] | None", without: Sequence[str]
 ) -> tuple[list[str], float]:
     """Return the documents that a question finds, and the milliseconds that it took."""
     started = time.perf_counter()
-    hits = search(store, query, vector, top_k=DEPTH, situation=NO_SITUATION)
+    hits = search(store, query, vector, top_k=DEPTH, situation=NO_SITUATION, without=without)
     return [hit.document for hit in hits], 1000 * (time.perf_counter() - started)
 
 
@@ -161,7 +172,8 @@ def pushed(index: SharedIndex, repository: str, store: Store) -> Generation:
     plan = plan_layers(repository, settings, digests, None, {})
     for start in range(0, len(plan.files), FILES_PER_WRITE):
         paths = plan.files[start : start + FILES_PER_WRITE]
-        files, vectors = [], {}
+        files: list[SharedFile] = []
+        vectors: dict[str, bytes] = {}
         for path in paths:
             file, known = shared_file(store, path)
             files.append(file)

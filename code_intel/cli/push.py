@@ -67,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     finally:
         for service in services:
             service.index.close()
+        connection.client.close()
     data = _data(connection, commit, report) | {
         "dry_run": args.dry_run,
         "seconds": round(time.monotonic() - began, 1),

@@ -113,3 +113,10 @@ def connection_of(settings: Settings) -> Connection | None:
         while len(_open) > MAX_CONNECTIONS:
             _open.popitem(last=False)[1].client.close()
     return found
+
+
+def close_connections() -> None:
+    """Close all connections of this process; the next use opens them again."""
+    with _lock:
+        while _open:
+            _open.popitem()[1].client.close()

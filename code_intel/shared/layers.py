@@ -34,6 +34,11 @@ def tree_digest(files: Iterable[tuple[str, str]]) -> str:
     return digest_of("tree", *(part for file in sorted(files) for part in file))
 
 
+def generation_id(repository: str, settings: str, tree: str) -> str:
+    """Return what identifies a generation; see `Generation`."""
+    return digest_of("generation", repository, settings, tree)
+
+
 def digest_of(*parts: str) -> str:
     """Return 32 hexadecimal digits that identify a sequence of texts."""
     whole = hashlib.sha256()
@@ -64,7 +69,7 @@ def plan_layers(
         base_files: The digests of its files, by path; see `SharedStore.digests`.
     """
     tree = tree_digest(files.items())
-    generation = digest_of("generation", repository, settings, tree)
+    generation = generation_id(repository, settings, tree)
     if base is not None and base.settings == settings and base.repository == repository:
         changed = sorted(path for path, digest in files.items() if base_files.get(path) != digest)
         hidden = sorted((base_files.keys() - files.keys()) | (base_files.keys() & {*changed}))

@@ -191,7 +191,8 @@ class Overlay:
         if self._state is not None and self._state.remote.generation.id == generation.id:
             return self._state.remote
         client, kept = self._connection.client, self._connection.kept
-        return RemoteStore(client, generation, KeptAnswers(kept, generation.id))
+        answers = KeptAnswers(kept, generation.id)
+        return RemoteStore(client, generation, answers, dimensions=self._config.dimensions)
 
     def _compare(self, remote: RemoteStore, can_search: Callable[[str], bool]) -> OverlayState:
         """Return the state for the files as they are now."""

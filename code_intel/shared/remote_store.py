@@ -12,14 +12,23 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from code_intel.errors import CodeIntelError
+from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.foundation import durable
+from code_intel.foundation.text import hidden_character
 from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
 from code_intel.records import Definition
-from code_intel.shared.calls import METHODS, RESULTS, WireHits
+from code_intel.shared.calls import MAX_HITS, MAX_TERMS, METHODS, RESULTS, WireHits
 from code_intel.shared.client import CALL_TIMEOUT_S, SharedClient, SharedIndexError
 from code_intel.shared.records import Generation
-from code_intel.shared.wire import WireError, pack, unpack, vector_text
+from code_intel.shared.wire import (
+    MAX_CHUNK_ID,
+    MAX_NAME_CHARS,
+    WireError,
+    is_document,
+    pack,
+    unpack,
+    vector_text,
+)
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
@@ -84,9 +93,15 @@ class RemoteStore:
     """
 
     def __init__(
-        self, client: SharedClient, generation: Generation, kept: KeptAnswers | None = None
+        self,
+        client: SharedClient,
+        generation: Generation,
+        kept: KeptAnswers | None = None,
+        *,
+        dimensions: int = 384,
     ) -> None:
         self.generation = generation
+        self._dimensions = dimensions
         self._client = client
         self._kept = kept
         self._places: dict[int, ChunkPlace] = {}
@@ -136,26 +151,37 @@ class RemoteStore:
         self, terms: Iterable[str], column: Literal["body", "names"], limit: int
     ) -> list[tuple[int, float]]:
         """Return (chunk id, BM25) of chunks with any of `terms`, best first."""
-        wanted = [*terms]
+        wanted = _names(terms)
+        limit = min(limit, MAX_HITS)
         return self._hits("word_hits", (wanted, column, limit)) if wanted and limit > 0 else []
 
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Return the number of chunks, and for each token that occurs, that of chunks with it."""
-        chunks, counts = self._ask("word_counts", [*terms])
+        chunks, counts = self._ask("word_counts", _names(terms))
         return chunks, counts
 
     def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
-        """Return (chunk id, cosine) of the nearest chunks, best first."""
+        """Return (chunk id, cosine) of the nearest chunks, best first.
+
+        Raises:
+            EmbeddingError: `query` has other dimensions than the vectors.
+        """
         import numpy as np
 
+        if query.shape != (self._dimensions,):
+            raise EmbeddingError(
+                f"The question has {query.size} numbers; the index has {self._dimensions}.",
+                hint="Use the model of the index.",
+            )
         if limit <= 0 or not self.generation.model:
             return []
         text = vector_text(np.ascontiguousarray(query, "<f4").tobytes())
-        return self._hits("vector_hits", (text, limit))
+        return self._hits("vector_hits", (text, min(limit, MAX_HITS)))
 
     def definition_chunks(self, name: str) -> list[int]:
         """Return the ids of the chunks in which a symbol with that unqualified name starts."""
-        return [chunk for chunk, _ in self._hits("definition_chunks", name)]
+        hits = self._hits("definition_chunks", name) if _names([name]) else ()
+        return [chunk for chunk, _ in hits]
 
     def commit_hits(self, terms: Iterable[str]) -> dict[str, CommitHit]:  # noqa: ARG002 - see below
         """Return nothing: commits are in the local index."""
@@ -165,25 +191,25 @@ class RemoteStore:
 
     def chunk_places(self, ids: Iterable[int]) -> list[ChunkPlace]:
         """Return where the chunks of `ids` that exist are; hits have brought most of them."""
-        wanted = list(dict.fromkeys(ids))
+        wanted = _ids(ids)
         if missing := [chunk for chunk in wanted if chunk not in self._places]:
             self._note(self._ask("chunk_places", missing))
         return [self._places[chunk] for chunk in wanted if chunk in self._places]
 
     def chunk_rows(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
         """Return the chunks of `ids` that exist."""
-        wanted = [*ids]
+        wanted = _ids(ids)
         rows = self._ask("chunk_rows", wanted) if wanted else ()
         return {row.id: row.record() for row in rows if row.id in set(wanted)}
 
     def chunk_texts(self, ids: Iterable[int]) -> dict[int, str]:
         """Return the texts of the chunks of `ids` that exist."""
-        wanted = [*ids]
+        wanted = _ids(ids)
         return dict(self._ask("chunk_texts", wanted)) if wanted else {}
 
     def chunks_of(self, paths: Iterable[str]) -> list[ChunkRow]:
         """Return the chunks of documents, ordered by path and position."""
-        wanted = [*paths]
+        wanted = _documents(paths)
         return [row.record() for row in self._ask("chunks_of", wanted)] if wanted else []
 
     def pages(self) -> list[int]:
@@ -203,17 +229,18 @@ class RemoteStore:
 
     def definitions(self, symbol: str, *, exact: bool, limit: int) -> list[Definition]:
         """Return where `symbol` is defined; see `SourceStore`."""
-        rows = self._ask("definitions", (symbol, exact, limit)) if limit > 0 else ()
+        question = (symbol, exact, min(limit, MAX_HITS))
+        rows = self._ask("definitions", question) if limit > 0 and _names([symbol]) else ()
         return [row.record() for row in rows]
 
     def defined_in(self, paths: Iterable[str]) -> list[Definition]:
         """Return the symbols of documents, ordered by path and line, outer before inner ones."""
-        wanted = [*paths]
+        wanted = _documents(paths)
         return [row.record() for row in self._ask("defined_in", wanted)] if wanted else []
 
     def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
         """Return (path, import target as written) of all documents, or of `paths`."""
-        wanted = None if paths is None else [*paths]
+        wanted = None if paths is None else _documents(paths)
         if wanted == []:
             return []
         found: list[tuple[str, str]] = self._ask("imports", wanted)
@@ -280,3 +307,19 @@ class RemoteStore:
         if len(results) != 1:
             raise SharedIndexError("the server answers another question", is_temporary=False)
         return results[0]
+
+
+def _names(texts: Iterable[str]) -> list[str]:
+    """Return the texts that an index can have as tokens or symbols."""
+    found = dict.fromkeys(text for text in texts if len(text) <= MAX_NAME_CHARS)
+    return [text for text in found if not hidden_character(text)][:MAX_TERMS]
+
+
+def _ids(ids: Iterable[int]) -> list[int]:
+    """Return the numbers that a shared index can have as chunk ids, each once."""
+    return [chunk for chunk in dict.fromkeys(ids) if 0 <= chunk < MAX_CHUNK_ID]
+
+
+def _documents(paths: Iterable[str]) -> list[str]:
+    """Return the paths that a shared index can have."""
+    return [path for path in dict.fromkeys(paths) if is_document(path)]

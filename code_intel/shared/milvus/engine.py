@@ -35,6 +35,11 @@ HOW_TO_INSTALL = (
 )
 _DENIED = ("unauthenticated", "permission", "auth check failure", "privilege")
 _LOGGERS = ("pymilvus", "pymilvus.milvus_client", "pymilvus.bulk_writer", "milvus_lite", "grpc")
+_GRPC_OPTIONS = {
+    "grpc.keepalive_time_ms": 300_000,
+    "grpc.keepalive_permit_without_calls": False,
+}
+"""pymilvus would ping every ten seconds; servers of gRPC close such connections by default."""
 _RATE_LIMITS = frozenset({8, 9})
 """Codes of pymilvus for a request that the server refuses for now."""
 
@@ -309,7 +314,7 @@ def _client(uri: str, token: str, address: str) -> Any:
     from pymilvus import MilvusClient, MilvusException
 
     try:
-        return MilvusClient(uri, token=token, timeout=CONNECT_S)
+        return MilvusClient(uri, token=token, timeout=CONNECT_S, grpc_options=_GRPC_OPTIONS)
     except (MilvusException, grpc.RpcError, ValueError) as error:
         raise _translated(error, address) from error
 

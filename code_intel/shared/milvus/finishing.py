@@ -85,13 +85,14 @@ def _digests(contents: Contents, place: Place) -> dict[str, str]:
 def _write(build: _Build, contents: Contents, symbols: Contents, tables: LayerTables) -> None:
     """Write the tables; the row that shows that they are complete is the last one."""
     listing: dict[str, ListedFile] = {}
-    chunks = -tables.chunks_of(build.hidden)
+    chunks, tokens = (-count for count in tables.size_of(build.hidden))
     passes = 1 + len(build.digests) // FILES_PER_PASS
     for number in range(passes):
         found: dict[str, list[SymbolRow]] = {}
         for path, digest, value in _files(build, contents):
             if number == 0:
                 chunks += len(value["chunks"])
+                tokens += value["tokens"]
                 listing[path] = ListedFile(
                     digest, value["language"], value["priority"], tuple(value["imports"])
                 )
@@ -106,7 +107,7 @@ def _write(build: _Build, contents: Contents, symbols: Contents, tables: LayerTa
     place = build.place
     rows = [[path, *file[:3], [*file.imports]] for path, file in listing.items()]
     contents.put([Content(key_of("listing", place.layer), *place, "listing", "", rows)])
-    size = {"chunks": chunks, "buckets": buckets}
+    size = {"chunks": chunks, "tokens": tokens, "buckets": buckets}
     contents.put([Content(key_of("layer", place.layer), *place, "layer", "", size)])
 
 

@@ -6,12 +6,13 @@ from functools import cached_property, lru_cache
 from typing import Self
 
 from code_intel.errors import UsageError
+from code_intel.shared.layers import generation_id
 from code_intel.shared.milvus import pruning, schema, writing
 from code_intel.shared.milvus.contents import Contents, key_of
 from code_intel.shared.milvus.engine import Engine, batches
 from code_intel.shared.milvus.finishing import finish_layers
 from code_intel.shared.milvus.heads import Records
-from code_intel.shared.milvus.literals import any_of, checked_name, digest, repositories
+from code_intel.shared.milvus.literals import any_of, repositories
 from code_intel.shared.milvus.pruning import Pruned
 from code_intel.shared.milvus.reading import Reading
 from code_intel.shared.milvus.store import SharedStore
@@ -191,15 +192,9 @@ class SharedIndex:
                 `generation.tree`. The head is unchanged. Push again.
             UsageError: The generation has no layers, or a name is not valid.
         """
-        checked_name(generation.repository)
-        digest(generation.id)
-        if not generation.layers or not branch:
-            raise UsageError(
-                "A generation needs a layer, and a branch that points to it.",
-                details={"field": "generation"},
-            )
+        _check(generation, branch)
         known = self._records.generation(generation.id)
-        if known is not None and known.repository == generation.repository:
+        if known is not None:
             generation = known._replace(commit=generation.commit)
         for layer in generation.layers:
             self._records.touch(writing.place_of(generation.repository, layer.id))
@@ -241,3 +236,14 @@ class SharedIndex:
         condition = f"{repositories(names)} and {any_of('card', cards)}"
         rows = self._engine.query(collection, condition, ("card", "vector"), COPIES * len(cards))
         return {row["card"]: np.asarray(row["vector"], "<f4").tobytes() for row in rows}
+
+
+def _check(generation: Generation, branch: str) -> None:
+    """Refuse a generation that is not what its id says, such as one of another repository."""
+    place = (generation.repository, generation.settings, generation.tree)
+    if not generation.layers or not branch or generation.id != generation_id(*place):
+        raise UsageError(
+            "A generation needs a layer, a branch that points to it, and the id of its repository, "
+            "settings and tree.",
+            details={"field": "generation"},
+        )

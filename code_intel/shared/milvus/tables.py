@@ -26,10 +26,12 @@ class LayerSize(NamedTuple):
 
     Attributes:
         chunks: Its chunks, minus those of the files that it hides in the layers below.
+        tokens: Their tokens, in the same way.
         buckets: Number of rows over which its tokens are spread.
     """
 
     chunks: int
+    tokens: int
     buckets: int
 
 
@@ -66,15 +68,16 @@ class LayerTables:
             added(found, {token: tuple(counts) for token, counts in tokens.items()})
         return found
 
-    def chunks_of(self, places: Iterable[tuple[str, str]]) -> int:
-        """Return the number of chunks of some files, given as (layer, path)."""
+    def size_of(self, places: Iterable[tuple[str, str]]) -> tuple[int, int]:
+        """Return the numbers of chunks and tokens of some files, given as (layer, path)."""
         keys = [key_of("file", layer, path) for layer, path in places]
-        return sum(len(file["chunks"]) for file in self._contents.get(keys).values())
+        files = self._contents.get(keys).values()
+        return sum(len(file["chunks"]) for file in files), sum(file["tokens"] for file in files)
 
     def _size(self, layer: str) -> LayerSize:
         if (value := self._contents.get_one(key_of("layer", layer))) is None:
             raise _removed()
-        return LayerSize(value["chunks"], value["buckets"])
+        return LayerSize(value["chunks"], value["tokens"], value["buckets"])
 
     def _listing(self, layer: str) -> Mapping[str, ListedFile]:
         """Return the files of a layer by path."""

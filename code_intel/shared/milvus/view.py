@@ -71,10 +71,11 @@ class View:
         ]
 
     @cached_property
-    def chunks(self) -> int:
-        """The number of visible chunks."""
-        every = sum(self._tables.size(layer).chunks for layer in self.layers)
-        return every - self._tables.chunks_of(self.hidden_places)
+    def size(self) -> tuple[int, int]:
+        """The numbers of visible chunks, and of their tokens."""
+        chunks, tokens = self._tables.size_of(self.hidden_places)
+        sizes = [self._tables.size(layer) for layer in self.layers]
+        return sum(s.chunks for s in sizes) - chunks, sum(s.tokens for s in sizes) - tokens
 
     def hidden_files(self, *, of_model: bool = False) -> dict[str, dict[str, frozenset[str]]]:
         """Return the keys of the hidden files by repository and layer.

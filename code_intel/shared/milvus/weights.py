@@ -30,7 +30,7 @@ _EMPTY = {0xFFFFFFF0: _LEAST}
 def weights(chunk: SharedChunk) -> dict[int, float]:
     """Return the weights of a chunk's tokens in both columns, by dimension."""
     body, names = chunk.body.split(), chunk.names.split()
-    length = K1 * (1 - B + B * (len(body) + len(names)) / AVERAGE_TOKENS)
+    length = K1 * (1 - B + B * token_count(chunk) / AVERAGE_TOKENS)
     columns: tuple[tuple[Column, list[str]], ...] = (("body", body), ("names", names))
     found = {
         _dimension(token, column): count * (K1 + 1) / (count + length)
@@ -41,15 +41,27 @@ def weights(chunk: SharedChunk) -> dict[int, float]:
 
 
 def question(
-    terms: Iterable[str], column: Column, chunks: int, counts: Mapping[str, Counts]
+    terms: Iterable[str], column: Column, size: tuple[int, int], counts: Mapping[str, Counts]
 ) -> dict[int, float]:
-    """Return the rarity of the terms that occur in a column, by dimension."""
+    """Return the rarity of the terms that occur in a column, by dimension.
+
+    `size` is the number of chunks and of their tokens. Where chunks have another length than
+    `AVERAGE_TOKENS`, this makes up for it: a token that an average chunk has once counts 1.
+    """
     place = 1 if column == "body" else 2
+    chunks, tokens = size
+    average = tokens / max(1, chunks)
+    scale = (1 + K1 * (1 - B + B * average / AVERAGE_TOKENS)) / (K1 + 1)
     return {
-        _dimension(term, column): _rarity(chunks, counts[term][place])
+        _dimension(term, column): scale * _rarity(chunks, counts[term][place])
         for term in terms
         if term in counts and counts[term][place] > 0
     }
+
+
+def token_count(chunk: SharedChunk) -> int:
+    """Return the length of a chunk."""
+    return len(chunk.body.split()) + len(chunk.names.split())
 
 
 def counted(chunks: Iterable[SharedChunk]) -> dict[str, Counts]:

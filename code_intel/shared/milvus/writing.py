@@ -9,7 +9,7 @@ from code_intel.shared.layers import digest_of
 from code_intel.shared.milvus.contents import Content, key_of
 from code_intel.shared.milvus.literals import checked_name, digest
 from code_intel.shared.milvus.schema import MAX_PATH_BYTES, MAX_TEXT_BYTES, check_size
-from code_intel.shared.milvus.weights import counted, weights
+from code_intel.shared.milvus.weights import counted, token_count, weights
 from code_intel.shared.records import SharedChunk, SharedFile
 
 
@@ -90,6 +90,7 @@ def file_contents(place: Place, file: SharedFile) -> Iterator[Content]:
         "language": file.language,
         "lines": file.lines,
         "priority": file.priority,
+        "tokens": sum(map(token_count, file.chunks)),
         "chunks": [
             [chunk_id(place, file, chunk), chunk.start_line, chunk.end_line]
             for chunk in file.chunks

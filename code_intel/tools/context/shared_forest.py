@@ -127,3 +127,10 @@ def _on_this_disk(service: "CorpusService", state: OverlayState, hits: list[Hit]
         is_remote = state.union.part_of(hit.document)[0].store is state.remote
         found += disk.verified([hit]) if is_remote else [hit]
     return found
+
+
+def close_overlays() -> None:
+    """Close what the overlays of this process have opened."""
+    with _lock:
+        while _overlays:
+            _overlays.popitem()[1].close()

@@ -16,7 +16,10 @@ from code_intel.forest.source_store import SourceStore
 from code_intel.index.corpus import priority
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
+from code_intel.shared.client import SharedClient
 from code_intel.shared.milvus import SharedIndex
+from code_intel.shared.remote_store import RemoteStore
+from code_intel.shared.wire import is_document
 from pushes import MODEL, digest_of_text, pushed, vector_of
 
 Texts = Mapping[str, str]
@@ -63,8 +66,17 @@ def in_a_milvus_server(request: pytest.FixtureRequest, texts: Texts) -> SourceSt
     return index.store([pushed(index, f"team/shop{next(_NUMBERS)}", texts)])
 
 
+def over_http(request: pytest.FixtureRequest, texts: Texts) -> SourceStore:
+    if not all(map(is_document, texts)):
+        pytest.skip("a push leaves out files whose names have control characters")
+    index: SharedIndex = request.getfixturevalue("shared_index")
+    client: SharedClient = request.getfixturevalue("shared_client")
+    return RemoteStore(client, pushed(index, f"team/shop{next(_NUMBERS)}", texts))
+
+
 IMPLEMENTATIONS = (
     Implementation("sqlite", in_sqlite),
     Implementation("milvus", in_milvus, (pytest.mark.milvus,)),
+    Implementation("http", over_http, (pytest.mark.milvus,)),
     Implementation("milvus server", in_a_milvus_server, (pytest.mark.milvus,)),
 )

@@ -1,0 +1,186 @@
+"""A fresh clone answers at once: the shared index, with the files of this machine over it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.index.store import Store
+from code_intel.shared import client
+from code_intel.shared.connection import close_connections, connection_of
+from code_intel.tools.context.shared_forest import close_overlays
+from programs import git
+from team_servers import Team, commit, run, settings_of, write
+
+pytestmark = [pytest.mark.milvus, pytest.mark.model]
+
+FILES = {
+    "src/auth.py": '"""Log people in."""\n\n\ndef login(name):\n    """Check a password."""\n',
+    "src/cart.py": '"""Keep a cart."""\n\n\nclass Cart:\n    """Things that somebody buys."""\n',
+    "src/mail.py": '"""Send letters."""\n\n\ndef send_letter(to):\n    """Post a letter."""\n',
+    "docs/guide.md": "# Guide\n\nHow a customer pays with a voucher.\n",
+}
+Ask = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
+    def asked(root: Path, *words: str) -> dict[str, Any]:
+        """Ask as a process of its own would."""
+        close_overlays()
+        close_connections()
+        query = ("search", "--forest", "--project", str(root), " ".join(words))
+        return run(capsys, *query, code=None)
+
+    return asked
+
+
+@pytest.fixture
+def pushed(team: Team, name: str, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Return the repository, whose index was pushed with vectors."""
+    team.use("push:shop/*", name="farm", embedding="faithful")
+    root = team.repository(name, FILES)
+    run(capsys, "push", "--project", str(root))
+    return root
+
+
+def developer(team: Team, capsys: pytest.CaptureFixture[str], root: Path, *grants: str) -> Path:
+    """Return the fresh clone of a developer who uses the shared index."""
+    team.use(*(grants or ("read:shop/*",)), embedding="faithful")
+    clone = team.clone(root, "mine")
+    run(capsys, "init", str(clone), "--shared", team.url)
+    team.record.requests.clear()
+    return clone
+
+
+def documents(found: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys(row["document"] for row in found["results"]))
+
+
+def test_a_fresh_clone_answers_with_vectors_and_embeds_nothing(
+    team: Team, pushed: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = developer(team, capsys, pushed)
+    found = ask(clone, "somebody who puts goods into a shopping basket")
+    assert documents(found)[0] == "src/cart.py"
+    assert found["results"][0]["similarity"] > 0
+    assert found["results"][0]["symbol"] == "Cart"
+    index = found["index"]
+    assert (index["shared"], index["state"], index["degraded"]) == (
+        git(pushed, "rev-parse", "HEAD").strip(),
+        "fresh",
+        [],
+    )
+    with Store.open(settings_of(clone).forest.db_path, readonly=True) as store:
+        assert store.model() is None
+
+
+def test_a_file_that_differs_is_answered_from_this_machine(
+    team: Team, pushed: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = developer(team, capsys, pushed)
+    write(
+        clone, {"src/auth.py": "def unlock(door):\n    return door\n", "src/new.py": "zebra = 1\n"}
+    )
+    (clone / "src" / "mail.py").unlink()
+    assert documents(ask(clone, "unlock door"))[0] == "src/auth.py"
+    assert documents(ask(clone, "zebra"))[0] == "src/new.py"
+    assert "src/mail.py" not in documents(ask(clone, "send_letter"))
+    shown = [row["chunk"] for row in ask(clone, "login password")["results"]]
+    assert not any("def login" in text for text in shown)
+    write(clone, {"src/auth.py": FILES["src/auth.py"]})
+    assert documents(ask(clone, "login"))[0] == "src/auth.py"
+
+
+def test_a_commit_on_top_uses_the_index_of_its_ancestor(
+    team: Team, pushed: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = developer(team, capsys, pushed)
+    base = git(clone, "rev-parse", "HEAD").strip()
+    git(clone, "checkout", "-qb", "feature")
+    commit(clone, {"src/feature.py": "def giraffe():\n    return 1\n"})
+    found = ask(clone, "giraffe")
+    assert (documents(found)[0], found["index"]["shared"]) == ("src/feature.py", base)
+    assert documents(ask(clone, "send_letter"))[0] == "src/mail.py"
+
+
+def test_the_nearest_commit_that_was_pushed_is_used(
+    team: Team, pushed: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = git(pushed, "rev-parse", "HEAD").strip()
+    second = commit(pushed, {"src/cart.py": FILES["src/cart.py"] + "\n\nbasket = 1\n"})
+    run(capsys, "push", "--project", str(pushed))
+    clone = developer(team, capsys, pushed)
+    assert ask(clone, "Cart")["index"]["shared"] == second
+    git(clone, "checkout", "-q", "--detach", first)
+    assert ask(clone, "Cart")["index"]["shared"] == first
+    # After a rebase onto a history that the server does not know, the trunk is the base.
+    git(clone, "checkout", "-q", "--orphan", "other")
+    git(clone, "commit", "-qm", "The same files with another history")
+    assert ask(clone, "Cart")["index"]["shared"] == second
+
+
+def test_a_sync_takes_the_vectors_and_then_answers_alone(
+    team: Team, pushed: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = developer(team, capsys, pushed)
+    run(capsys, "sync", str(clone))
+    assert any(path.endswith("/vectors") for path, _ in team.record.requests)
+    team.record.requests.clear()
+    found = ask(clone, "somebody who puts goods into a shopping basket")
+    assert documents(found)[0] == "src/cart.py"
+    assert "shared" not in found["index"]
+    assert team.record.requests == []
+
+
+def test_without_the_server_the_local_words_answer_and_say_so(
+    team: Team, pushed: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = developer(team, capsys, pushed)
+    run(capsys, "sync", str(clone), "--words-only")
+    assert ask(clone, "send_letter")["index"]["shared"]
+    team.patch.setenv("CODE_INTEL_SHARED_URL", "http://127.0.0.1:9")
+    found = ask(clone, "send_letter")
+    assert documents(found)[0] == "src/mail.py"
+    assert "shared" not in found["index"]
+    assert any(
+        note.startswith("shared: the server cannot be reached")
+        for note in found["index"]["degraded"]
+    )
+    team.patch.setenv("CODE_INTEL_SHARED_URL", team.url)
+    assert ask(clone, "send_letter")["index"]["shared"]
+
+
+def test_a_repository_that_the_token_may_not_read_is_like_one_that_does_not_exist(
+    team: Team, pushed: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = developer(team, capsys, pushed, "read:other/*")
+    run(capsys, "sync", str(clone), "--words-only")
+    notes = ask(clone, "send_letter")["index"]["degraded"]
+    settings = settings_of(clone)
+    missing = replace(settings.shared, repository="other/not-there")
+    connection = connection_of(replace(settings, shared=missing))
+    assert connection is not None
+    with pytest.raises(client.SharedIndexError) as unknown:
+        connection.generation([], 5)
+    assert any(unknown.value.reason in note for note in notes)
+
+
+def test_a_project_that_the_user_has_not_approved_sends_nothing(
+    team: Team, pushed: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = developer(team, capsys, pushed)
+    git(clone, "add", ".code-intel/config.toml")
+    git(clone, "commit", "-qm", "Use the shared index")
+    other = team.clone(clone, "other")
+    team.patch.delenv("CODE_INTEL_SHARED_URL")
+    run(capsys, "init", str(other))
+    run(capsys, "sync", str(other), "--words-only")
+    team.record.requests.clear()
+    notes = ask(other, "send_letter")["index"]["degraded"]
+    assert any("code-intel init --shared" in note for note in notes)
+    assert team.record.requests == []
+    run(capsys, "init", str(other), "--shared", team.url)
+    assert ask(other, "send_letter")["index"]["shared"]

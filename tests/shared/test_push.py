@@ -1,0 +1,227 @@
+"""`code-intel push` sends what changed, once, and nothing that should stay on the machine."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.shared.milvus import SharedIndex
+from programs import git
+from team_servers import Team, commit, run, start, write
+
+pytestmark = pytest.mark.milvus
+
+SECRET = "Tr0ub4dor&3-of-the-payment-gateway"  # noqa: S105 - not a real one
+FILES = {
+    "src/auth.py": "def login(name):\n    return name\n",
+    "src/cart.py": "import os\n\n\nclass Cart:\n    def total(self):\n        return 0\n",
+    "src/pay.py": f'password = "{SECRET}"\n\n\ndef pay(token="{SECRET}"):\n    return token\n',
+    ".gitignore": "*.local\n",
+}
+Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def push(capsys: pytest.CaptureFixture[str]) -> Run:
+    def pushed(root: Path, *options: str, code: int | None = 0) -> dict[str, Any]:
+        return run(capsys, "push", "--words-only", "--project", str(root), *options, code=code)
+
+    return pushed
+
+
+@pytest.fixture
+def shop(team: Team, name: str) -> Path:
+    team.use("push:shop/*")
+    return team.repository(name, FILES)
+
+
+def files_of(index: SharedIndex, name: str, branch: str = "main") -> set[str]:
+    head = index.head(name, branch)
+    assert head is not None
+    generation = index.generation(head.generation)
+    assert generation is not None
+    return {path for path, *_ in index.store([generation]).digests()}
+
+
+def test_the_first_push_sends_all_and_the_second_nothing(
+    team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    first = push(shop)
+    assert (first["repository"], first["branch"], first["sent"]) == (name, "main", 4)
+    assert files_of(shared_index, name) == set(FILES)
+    team.record.requests.clear()
+    second = push(shop)
+    assert (second["sent"], second["generation"]) == (0, first["generation"])
+    assert team.record.pushed_files() == []
+
+
+def test_a_push_sends_the_files_that_changed(
+    team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    push(shop)
+    team.record.requests.clear()
+    (shop / "src" / "cart.py").unlink()
+    commit(shop, {"src/auth.py": "def logout():\n    return 1\n", "src/new.py": "x = 1\n"})
+    found = push(shop)
+    assert team.record.pushed_files() == ["src/auth.py", "src/new.py"]
+    assert (found["changed"], found["deleted"]) == (2, 1)
+    assert files_of(shared_index, name) == (set(FILES) | {"src/new.py"}) - {"src/cart.py"}
+
+
+def test_no_secret_leaves_the_machine(team: Team, shop: Path, push: Run) -> None:
+    push(shop)
+    sent = team.record.everything()
+    assert b"password" in sent
+    assert SECRET.encode() not in sent
+    assert b"Tr0ub4dor" not in sent
+
+
+def test_only_tracked_files_leave_the_machine(
+    team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    write(shop, {"notes.local": "ignored words\n", "draft.py": "untracked_words = 1\n"})
+    found = push(shop)
+    sent = team.record.everything()
+    assert b"ignored words" not in sent
+    assert b"untracked_words" not in sent
+    assert b"draft.py" not in sent
+    assert found["left_out"] == {"not tracked by git": 1}
+    assert files_of(shared_index, name) == set(FILES)
+
+
+@pytest.mark.parametrize("change", ["edit", "delete"])
+def test_a_commit_whose_files_changed_on_the_disk_is_not_pushed(
+    team: Team, shop: Path, push: Run, change: str
+) -> None:
+    if change == "edit":
+        write(shop, {"src/auth.py": "edited = 1\n"})
+    else:
+        (shop / "src" / "auth.py").unlink()
+    found = push(shop, code=1)
+    assert "src/auth.py" in found["message"]
+    assert "Commit or undo" in found["hint"]
+    assert team.record.requests == []
+
+
+def test_a_dry_run_says_what_would_be_sent_and_sends_no_file(
+    team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    found = push(shop, "--dry-run")
+    assert (found["sent"], found["dry_run"]) == (4, True)
+    assert sorted(found["names"]) == sorted(FILES)
+    assert team.record.pushed_files() == []
+    assert shared_index.head(name, "main") is None
+    assert {path for path, _ in team.record.requests} <= {
+        "/v1/push/begin",
+        "/v1/push/missing",
+        "/v1/push/cards",
+    }
+
+
+def test_a_push_that_was_killed_goes_on_where_it_stopped(
+    team: Team, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    files = {f"src/part{number:03}.py": f"value = {number}\n" for number in range(350)}
+    team.use("push:shop/*")
+    root = team.repository(name, files)
+    sent: list[str] = []
+    process: subprocess.Popen[str] = start("push", "--words-only", "--project", str(root))
+
+    def kill_at_the_third(path: str) -> None:
+        sent.append(path)
+        if sent.count("/v1/push/files") == 3:
+            os.kill(process.pid, signal.SIGKILL)
+
+    team.record.before = kill_at_the_third
+    process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL
+    assert shared_index.head(name, "main") is None
+    team.record.before = lambda path: None  # noqa: ARG005
+    before = len(team.record.pushed_files())
+    team.record.requests.clear()
+    found = push(root)
+    again = set(team.record.pushed_files())
+    # What the server had written was not sent again. It may have written the third part, too.
+    assert len(again) in {350 - before, 350 - before + 100}
+    assert found["sent"] == len(again)
+    assert files_of(shared_index, name) == set(files)
+
+
+def test_a_server_that_fails_for_a_while_is_asked_again(
+    team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    failures = iter(range(2))
+
+    def fail_twice(path: str) -> None:
+        if path.endswith("/push/files") and next(failures, None) is not None:
+            raise ConnectionError("the balancer has no instance")
+
+    team.record.before = fail_twice
+    assert push(shop)["sent"] == 4
+    assert files_of(shared_index, name) == set(FILES)
+
+
+def test_a_token_that_may_only_read_does_not_push(team: Team, shop: Path, push: Run) -> None:
+    push(shop)
+    team.use("read:shop/*")
+    commit(shop, {"src/auth.py": "changed = 1\n"})
+    team.record.requests.clear()
+    found = push(shop, code=1)
+    assert "does not allow" in found["message"]
+    assert team.record.pushed_files() == []
+    team.use("push:other/*")
+    assert "no such repository" in push(shop, code=1)["message"]
+
+
+def test_a_detached_head_needs_a_branch_and_ci_names_it(
+    shop: Path, name: str, push: Run, shared_index: SharedIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_BRANCH"):
+        monkeypatch.delenv(variable, raising=False)
+    git(shop, "checkout", "-q", "--detach")
+    assert "--branch" in push(shop, code=2)["hint"]
+    monkeypatch.setenv("CI_COMMIT_BRANCH", "release/1")
+    assert push(shop)["branch"] == "release/1"
+    assert push(shop, "--branch", "main")["branch"] == "main"
+    assert files_of(shared_index, name, "release/1") == set(FILES)
+
+
+def test_a_shallow_clone_pushes_only_the_difference(team: Team, shop: Path, push: Run) -> None:
+    push(shop)
+    commit(shop, {"src/auth.py": "changed = 1\n"})
+    clone = team.clone(shop, "shallow", "--depth=1")
+    team.use("push:shop/*", name="ci")
+    team.record.requests.clear()
+    push(clone)
+    assert team.record.pushed_files() == ["src/auth.py"]
+
+
+def test_a_new_branch_builds_on_the_index_of_its_ancestor(
+    team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    push(shop)
+    git(shop, "checkout", "-qb", "feature/a")
+    commit(shop, {"src/feature.py": "feature = 1\n"})
+    team.record.requests.clear()
+    assert push(shop)["sent"] == 1
+    assert files_of(shared_index, name, "feature/a") == set(FILES) | {"src/feature.py"}
+    assert files_of(shared_index, name) == set(FILES)
+
+
+@pytest.mark.model
+def test_a_vector_that_a_readable_repository_has_is_not_computed_again(
+    team: Team, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team.use("push:shop/*", embedding="faithful")
+    first = run(capsys, "push", "--project", str(team.repository(name, FILES)))
+    assert (first["embedded"] > 0, first["reused"]) == (True, 0)
+    fork = team.repository(f"{name}-fork", FILES)
+    team.use("push:shop/*-fork", name="stranger", embedding="faithful")
+    assert run(capsys, "push", "--project", str(fork), "--dry-run")["reused"] == 0
+    team.use("push:shop/*", name="farm", embedding="faithful")
+    second = run(capsys, "push", "--project", str(fork))
+    assert (second["embedded"], second["reused"]) == (0, first["embedded"])
