@@ -22,7 +22,8 @@ def process(folder: Path, engine: str, tokens: Path, **settings: object) -> Iter
         **settings: Further settings.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    given = {"engine": engine, "token_file": tokens, "audit_file": "audit.jsonl", **settings}
+    own = {"port": 0, "audit_file": "audit.jsonl"}
+    given = {"engine": engine, "token_file": tokens, **own, **settings}
     lines = [
         f"{name} = {value}" if isinstance(value, int) else f'{name} = "{value}"'
         for name, value in given.items()
@@ -31,7 +32,7 @@ def process(folder: Path, engine: str, tokens: Path, **settings: object) -> Iter
     stdout = folder / "stdout"
     with stdout.open("ab") as out:
         started = subprocess.Popen(
-            [str(BIN / "code-intel"), "serve-shared", "--config", "shared.toml", "--port", "0"],
+            [str(BIN / "code-intel"), "serve-shared", "--config", "shared.toml"],
             cwd=folder,
             env=environment(folder),
             stdin=subprocess.DEVNULL,
