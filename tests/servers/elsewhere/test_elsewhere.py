@@ -116,7 +116,14 @@ async def test_a_symbol_that_the_project_lacks_is_shown_and_changes_no_phase(
 
 def planted(mine: Path) -> list[Agreement]:
     """Return agreements for common questions, about code of the project that does not answer."""
-    questions = ("ログイン機能", "retry", "error handling", "データベース接続", "validation", "tests")
+    questions = (
+        "ログイン機能",
+        "retry",
+        "error handling",
+        "データベース接続",
+        "validation",
+        "tests",
+    )
     one = agreement_of(mine, "x", FEE, LIE)
     return [
         Agreement(term, FEE, one.evidence, one.files, confirmed=True, digest=digest)
