@@ -18,6 +18,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -85,6 +86,13 @@ def found_of(
     ]
 
 
+def every_one(
+    found: Sequence[FoundAgreement], _query: str, _vector: object
+) -> Sequence[FoundAgreement]:
+    """Return all agreements of others as candidates."""
+    return found
+
+
 Candidates = Callable[[str, Any], Sequence[FoundAgreement]]
 """Returns the agreements of others that may answer a question with this vector."""
 
@@ -105,16 +113,8 @@ def in_engine(found: Sequence[FoundAgreement], embedder: Embedder) -> Iterator[C
                 card = card_digest(embedder.identity, row.card)
                 vectors[card] = vector_bytes(each.vector)
                 chunk = PushedChunk(0, 1, row.end_line, row.text, row.symbols, card)
-                pushed = PushedFile(
-                    each.path,
-                    source.documents[each.path].digest,
-                    "markdown",
-                    1,
-                    1,
-                    (chunk,),
-                    (),
-                    (),
-                )
+                digest = source.documents[each.path].digest
+                pushed = PushedFile(each.path, digest, "markdown", 1, 1, (chunk,), (), ())
                 files.append(pushed.record())
             digests = {path: row.digest for path, row in source.documents.items()}
             plan = plan_layers(repository, SETTINGS, digests, None, {})
@@ -209,7 +209,7 @@ def main() -> None:
         strangers = fillers(labels, {n: o for n, o in others.items() if n != name}, EVERYTHING)
         found = found_of(strangers, arguments.repositories, embedder)
         with ExitStack() as stack:
-            candidates: Candidates = lambda _query, _vector, found=found: found  # noqa: E731
+            candidates: Candidates = partial(every_one, found)
             if arguments.engine:
                 candidates = stack.enter_context(in_engine(found, embedder))
             rows = asked(labels, candidates, embedder, seconds)
@@ -217,9 +217,7 @@ def main() -> None:
         every += rows
         print(name, json.dumps(report[name], indent=1))
     report["all"] = rates(every)
-    report["ms"] = {
-        f"p{q}": round(1000 * float(np.quantile(seconds, q / 100)), 1) for q in (50, 95)
-    }
+    report["ms"] = {q: round(1000 * float(np.quantile(seconds, q)), 1) for q in (0.5, 0.95)}
     print("all", json.dumps(report["all"], indent=1))
     print("milliseconds of a question to others", report["ms"])
     if arguments.json:

