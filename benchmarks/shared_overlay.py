@@ -28,6 +28,7 @@ QUESTION = "how are headers of a request parsed"
 MIN_BYTES = 300
 CHANGED = 10
 NAME = "team/benchmark"
+BYTES = ("sent_bytes", "received_bytes")
 
 
 @dataclass
@@ -69,6 +70,7 @@ class Person:
 
 
 def git(folder: Path, *words: str) -> str:
+    """Run git, and return its output."""
     who = ("-c", "user.name=Benchmark", "-c", "user.email=benchmark@example.invalid")
     command = ["git", "-C", str(folder), *who, *words]
     return subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
@@ -91,6 +93,7 @@ def make_repository(root: Path, files: int) -> None:
 
 
 def clone(root: Path, to: Path, *options: str) -> Path:
+    """Clone the repository; return the clone."""
     git(root.parent, "clone", "-q", *options, f"file://{root}", str(to))
     git(to, "remote", "set-url", "origin", f"git@git.example.com:{NAME}.git")
     return to
@@ -116,14 +119,17 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
     with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8") as process:
         try:
             assert process.stderr is not None
-            line = next(line for line in process.stderr if "http://" in line)
+            line = process.stderr.readline()
+            if "http://" not in line:
+                raise SystemExit(f"serve-shared: {line}{process.stderr.read()}")
             url = next(word for word in line.split() if word.startswith("http://"))
-            yield url.removesuffix("/mcp").rstrip("/;,."), token
+            yield url.rstrip(";").removesuffix("/mcp"), token
         finally:
             process.terminate()
 
 
 def has_vectors(found: dict[str, Any]) -> bool:
+    """Return whether vectors took part in an answer."""
     return any(row["similarity"] for row in found["results"])
 
 
@@ -202,28 +208,29 @@ def table(rows: dict[str, Any]) -> str:
     fresh = shared["init"] + shared["first_answer"]
     by_words = local["init"] + local["words"] + local["answer_by_words"]
     complete = by_words - local["answer_by_words"] + local["vectors"] + local["answer"]
+    size = f"{first['files']:,} files, {first['chunks']:,} chunks"
+    found = f"{shared['same_files']} of {shared['shown_files']}"
     lines = [
-        f"| fresh clone of {first['files']:,} files, {first['chunks']:,} chunks | shared index | alone |",
+        f"| fresh clone of {size} | shared index | alone |",
         "|---|---|---|",
         f"| until the first answer with vectors | {fresh:.1f} s | {complete:.1f} s |",
         f"| until the first answer by words | {fresh:.1f} s | {by_words:.1f} s |",
         f"| the same question again | {shared['second_answer']:.1f} s | {local['answer']:.1f} s |",
-        f"| until the local index is complete | {fresh + shared['sync']:.1f} s | {complete:.1f} s |",
-        f"| files of the answer that the local index also finds | {shared['same_files']} of"
-        f" {shared['shown_files']} | |",
+        f"| until the index is complete | {fresh + shared['sync']:.1f} s | {complete:.1f} s |",
+        f"| files of the answer that the complete local index also finds | {found} | |",
         "",
         "| push, fresh CI job | files sent | vectors computed | sent | received | time |",
         "|---|---|---|---|---|---|",
     ]
     for name, push in (("first", first), (f"{CHANGED} files changed", second)):
-        lines.append(
-            f"| {name} | {push['sent']:,} | {push['embedded']:,} | {push['sent_bytes'] / 1e6:.2f} MB"
-            f" | {push['received_bytes'] / 1e6:.2f} MB | {push['seconds']} s |"
-        )
+        counts = f"{push['sent']:,} | {push['embedded']:,}"
+        sizes = " | ".join(f"{push[each] / 1e6:.2f} MB" for each in BYTES)
+        lines.append(f"| {name} | {counts} | {sizes} | {push['seconds']} s |")
     return "\n".join(lines)
 
 
 def main() -> None:
+    """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=5000)
     parser.add_argument("--json", type=Path)

@@ -62,6 +62,9 @@ COMMANDS = (
     CliCommand("snippets", "code_intel.cli.code.snippets", "show lines of a file, or a symbol"),
     CliCommand("sync", "code_intel.cli.sync", "update both indexes"),
     CliCommand("push", "code_intel.cli.push", "push the index of a commit to the shared index"),
+    CliCommand(
+        "workspace", "code_intel.cli.workspace", "choose other projects that searches include"
+    ),
     CliCommand("status", "code_intel.cli.status", "show what is indexed and what is missing"),
     CliCommand("doctor", "code_intel.cli.doctor", "check the installation and the project"),
     CliCommand("calibrate", "code_intel.cli.calibrate", "fit the map's score for another model"),

@@ -34,7 +34,12 @@ from code_intel.foundation.gateway_socket import (
     ask_gateway,
 )
 from code_intel.records import PLACES_PER_FILE
-from code_intel.tools.wire.terminal_question import TERMINAL, TerminalQuestion, TerminalRequest
+from code_intel.tools.wire.terminal_question import (
+    EVERY_REPOSITORY,
+    TERMINAL,
+    TerminalQuestion,
+    TerminalRequest,
+)
 
 if TYPE_CHECKING:  # imported late, because `--help` and errors need none of it
     from code_intel.tools.search.terminal_search import Services
@@ -77,6 +82,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="say what each signal of the ranking gave to each hit of the source",
     )
     parser.add_argument(
+        "--repo",
+        action="append",
+        metavar="NAME",
+        help="search this repository of the workspace instead; may be repeated",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="search this project and all others of the workspace"
+    )
+    parser.add_argument(
         "--why-not", metavar="FILE", help="say where a file of the source lost, instead of the hits"
     )
     add_project(parser)
@@ -89,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
             "--map and --why-not exclude each other: only files of the source are ranked.",
             details={"field": "why_not"},
         )
+    _check_repositories(args)
     settings = project_of(args)
     require_index(settings)
     if args.query == ["-"]:
@@ -98,6 +113,19 @@ def run(args: argparse.Namespace) -> int:
         return int(output.exit_code)
     with _opened(settings) as services:
         return _search(settings, services, args)
+
+
+def _check_repositories(args: argparse.Namespace) -> None:
+    """Refuse options that only one project has."""
+    given = "--all" if args.all else "--repo" if args.repo else ""
+    others = {"--map": args.map, "--why-not": args.why_not, "--include": args.include}
+    other = next((name for name, value in others.items() if value), "")
+    if given and other:
+        raise UsageError(
+            f"{given} and {other} exclude each other: only the source of other repositories is"
+            " searched.",
+            details={"field": given.lstrip("-")},
+        )
 
 
 def _ask_gateway(settings: Settings, args: argparse.Namespace) -> HookOutput | None:
@@ -170,6 +198,7 @@ def _question(query: str, args: argparse.Namespace) -> TerminalQuestion:
         own=args.include == "own",
         explain=args.explain,
         why_not=_path(args.why_not or ""),
+        repositories=(EVERY_REPOSITORY,) if args.all else tuple(args.repo or ()),
     )
 
 

@@ -78,6 +78,12 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             list="list sessions, the most recently used first",
             show="show what a session asked, found and did",
         ),
+        "workspace": _group(
+            "workspace",
+            add="add another project of this machine",
+            list="list the projects that --all searches",
+            remove="remove a project from the list",
+        ),
     }
 )
 

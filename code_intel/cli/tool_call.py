@@ -190,6 +190,7 @@ async def _call(
             found += answer.data[rows]
         return Answer({**answer.data, rows: found}, answer.text) if rows else answer
     finally:
+        context.projects.close()
         map_service.index.close()
         forest_service.index.close()
 

@@ -5,15 +5,16 @@ shown. So a developer's files lie over a shared index, and several repositories 
 together (docs/decisions/0093).
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from code_intel.forest import bm25
 from code_intel.forest.source_store import SourceStore
-from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
+from code_intel.forest.union.parts import MORE, Column, Hits, Part, search_shown, shown_chunks
+from code_intel.forest.union.words import UnionWords
+from code_intel.index.corpus import priority
+from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit, normalize_symbol
 from code_intel.records import Definition
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
@@ -23,38 +24,9 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     Vector = NDArray[np.float32]
 
 ResultT = TypeVar("ResultT")
-Hits = list[tuple[int, float]]
-"""Chunk ids with their scores, best first."""
-Search = Callable[[SourceStore, int], Hits]
-"""Returns at most so many hits of an index."""
-MORE = 4
-"""Factor by which more hits are fetched if too many of them are in hidden documents."""
-SMALL_CHUNKS = 1000
-"""A part with fewer chunks takes the rarity of words from all parts; see `bm25`."""
 
 
-class Part(NamedTuple):
-    """One index of a union.
-
-    Attributes:
-        store: The index.
-        prefix: What comes before the names of its documents, such as `shop/`.
-        hidden: The names in this index of documents that the union does not show.
-    """
-
-    store: SourceStore
-    prefix: str = ""
-    hidden: Collection[str] = frozenset()
-
-    def shows(self, path: str) -> bool:
-        """Return whether the union shows a document of this index."""
-        return path not in self.hidden
-
-    def own(self, paths: Iterable[str]) -> list[str]:
-        """Return the names in this index of the union's documents that it may show."""
-        cut = len(self.prefix)
-        names = (path[cut:] for path in paths if path.startswith(self.prefix))
-        return [name for name in names if self.shows(name)]
+__all__ = ["Part", "UnionStore"]
 
 
 class UnionStore:
@@ -74,6 +46,7 @@ class UnionStore:
         self.parts = tuple(parts)
         self._can_search = can_search
         self._cached: dict[str, tuple[object, Any]] = {}
+        self._words = UnionWords(self.parts, self.cached)
 
     def over(self, parts: Iterable[Part]) -> "UnionStore":
         """Return a union of other parts, which keeps the values of `cached`.
@@ -142,36 +115,14 @@ class UnionStore:
     # --- candidates
 
     def word_hits(
-        self, terms: Iterable[str], column: Literal["body", "names"], limit: int
+        self, terms: Iterable[str], column: Column, limit: int
     ) -> list[tuple[int, float]]:
         """Return (chunk id, BM25) of chunks with any of `terms`, best first; higher is better."""
-        tokens = tuple(terms)
-
-        def search(store: SourceStore, number: int) -> Hits:
-            return store.word_hits(tokens, column, number)
-
-        found = self._found(range(len(self.parts)), search, limit)
-        if len(self.parts) > 1:
-            small = {n: hits for n, hits in found.items() if hits and self._is_small(n)}
-            weights = bm25.weights_of(tokens, *self.word_counts(tokens)) if small else {}
-            found |= bm25.scores(
-                {n: self._words(n, [chunk for chunk, _ in small[n]]) for n in small},
-                column,
-                weights,
-            )
-        return self._best(found, limit)
+        return self._best(self._words.hits(tuple(terms), column, limit), limit)
 
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Return the number of chunks, and for each token that occurs, that of chunks with it.
-
-        Chunks of hidden documents count, too: they are few, and similar to those shown instead.
-        """
-        tokens, total, counts = tuple(terms), 0, Counter[str]()
-        for part in self.parts:
-            chunks, found = part.store.word_counts(tokens)
-            total += chunks
-            counts.update(found)
-        return total, dict(counts)
+        """Return the number of chunks, and for each token that occurs, that of chunks with it."""
+        return self._words.counts(tuple(terms))
 
     def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
         """Return (chunk id, cosine) of the nearest chunks, best first."""
@@ -179,15 +130,20 @@ class UnionStore:
         def search(store: SourceStore, number: int) -> Hits:
             return store.vector_hits(query, number)
 
-        return self._best(self._found(self._with_vectors(), search, limit), limit)
+        numbers = self._with_vectors()
+        return self._best({n: search_shown(self.parts[n], search, limit) for n in numbers}, limit)
 
     def definition_chunks(self, name: str) -> list[int]:
         """Return the ids of the chunks in which a symbol with that unqualified name starts."""
-        return [
+        found = [
             self._id(number, chunk)
             for number, part in enumerate(self.parts)
-            for chunk in _shown(part, part.store.definition_chunks(name))
+            for chunk in shown_chunks(part, part.store.definition_chunks(name))
         ]
+        if len(self.parts) == 1:
+            return found
+        paths = {row.id: row.path for row in self.chunk_places(found)}
+        return sorted(paths, key=lambda chunk: (priority(paths[chunk]), paths[chunk]))
 
     def commit_hits(self, terms: Iterable[str]) -> dict[str, CommitHit]:
         """Return the files that earlier commits changed whose messages have any of `terms`.
@@ -228,7 +184,7 @@ class UnionStore:
         return {
             self._id(number, chunk): text
             for number, part, own in self._by_part(ids)
-            for chunk, text in part.store.chunk_texts(_shown(part, own)).items()
+            for chunk, text in part.store.chunk_texts(shown_chunks(part, own)).items()
         }
 
     def chunks_of(self, paths: Iterable[str]) -> list[ChunkRow]:
@@ -247,7 +203,7 @@ class UnionStore:
         return [
             self._id(number, chunk)
             for number, part in enumerate(self.parts)
-            for chunk in _shown(part, part.store.pages())
+            for chunk in shown_chunks(part, part.store.pages())
         ]
 
     # --- documents and what they define
@@ -272,15 +228,26 @@ class UnionStore:
         return sorted(rows, key=lambda row: (-row[1], row[0]))[: max(limit, 0)]
 
     def definitions(self, symbol: str, *, exact: bool, limit: int) -> list[Definition]:
-        """Return where `symbol` is defined, in the order of the parts.
+        """Return where `symbol` is defined: source before documents before tests, by path.
 
-        With `exact=False`, symbols that contain the name, in any case, follow the exact matches.
+        With `exact=False`, symbols that contain the name, in any case, follow the exact matches:
+        the shortest first.
         """
         if limit <= 0:
             return []
-        found = dict.fromkeys(self._definitions(symbol, limit, exact=True))
+
+        def place(found: Definition) -> tuple[int, str, int]:
+            return priority(found.file), found.file, found.line
+
+        def likeness(found: Definition) -> tuple[bool, int, int, str, int]:
+            folded = found.qualified.casefold()
+            return folded != name, len(folded), *place(found)
+
+        name = normalize_symbol(symbol).casefold()
+        found = dict.fromkeys(sorted(self._definitions(symbol, limit, exact=True), key=place))
         if not exact and len(found) < limit:
-            found |= dict.fromkeys(self._definitions(symbol, limit, exact=False))
+            similar = self._definitions(symbol, limit, exact=False)
+            found |= dict.fromkeys(sorted(similar, key=likeness))
         return list(found)[:limit]
 
     def defined_in(self, paths: Iterable[str]) -> list[Definition]:
@@ -308,14 +275,10 @@ class UnionStore:
 
     def _with_vectors(self) -> list[int]:
         """Return the numbers of the parts whose vectors searches use."""
-        models = [part.store.model() for part in self.parts]
+        models = [part.store.model() if part.vectors else None for part in self.parts]
         first = next(filter(None, models), None)
         can_search = self._can_search or (lambda model: model == first)
         return [number for number, model in enumerate(models) if model and can_search(model)]
-
-    def _found(self, numbers: Iterable[int], search: Search, limit: int) -> dict[int, Hits]:
-        """Return the best hits of some parts, with the ids of the parts, by part."""
-        return {number: _search_shown(self.parts[number], search, limit) for number in numbers}
 
     def _best(self, found: Mapping[int, Hits], limit: int) -> Hits:
         """Return the best of the hits of the parts; ties in the order of the parts."""
@@ -325,23 +288,6 @@ class UnionStore:
             for chunk, score in each
         ]
         return sorted(hits, key=lambda hit: -hit[1])[: max(limit, 0)]
-
-    def _is_small(self, number: int) -> bool:
-        """Return whether a part has too few chunks to know how rare words are."""
-        return self.parts[number].store.word_counts(())[0] < SMALL_CHUNKS
-
-    def _words(self, number: int, chunks: Iterable[int]) -> dict[int, bm25.ChunkWords]:
-        """Return the tokens of chunks of a small part, which are kept until it changes."""
-        store = self.parts[number].store
-        known = self.cached(
-            f"words {number}",
-            (id(store), store.version_token()),
-            lambda _: dict[int, bm25.ChunkWords](),
-        )
-        wanted = list(chunks)
-        rows = store.chunk_rows(chunk for chunk in wanted if chunk not in known)
-        known.update((chunk, bm25.words_of(row)) for chunk, row in rows.items())
-        return {chunk: known[chunk] for chunk in wanted if chunk in known}
 
     def _definitions(self, symbol: str, limit: int, *, exact: bool) -> Iterator[Definition]:
         for part in self.parts:
@@ -373,23 +319,3 @@ class UnionStore:
             document_id=self._id(number, row.document_id),
             path=self.parts[number].prefix + row.path,
         )
-
-
-def _search_shown(part: Part, search: Search, limit: int) -> Hits:
-    """Return the best hits of a part in documents that are shown."""
-    fetch = limit
-    while True:
-        hits = search(part.store, fetch)
-        shown = set(_shown(part, [chunk for chunk, _ in hits]))
-        found = [hit for hit in hits if hit[0] in shown]
-        if len(found) >= limit or len(hits) < fetch:
-            return found[: max(limit, 0)]
-        fetch *= MORE
-
-
-def _shown(part: Part, chunks: list[int]) -> list[int]:
-    """Return those chunks of a part that are in documents that are shown."""
-    if not (part.hidden and chunks):
-        return chunks
-    shown = {row.id for row in part.store.chunk_places(chunks) if part.shows(row.path)}
-    return [chunk for chunk in chunks if chunk in shown]

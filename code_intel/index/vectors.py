@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LENGTH_TOLERANCE = 1e-3
 _PROBE = "login"
 _MAX_STEP_S = 0.4
-WINDOW_CARDS = 256
+WINDOW_CARDS = 1000
 """Pending cards that are sorted by length, so that a step has cards of similar length."""
 MAX_CARDS = 10_000
 NO_VECTOR_REASON = "the model returns no usable vector for it"

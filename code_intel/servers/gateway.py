@@ -111,7 +111,7 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
 
     async def background() -> None:
         start_indexers(map_service, forest_service)
-        terminals = TerminalAnswers(settings, (map_service, forest_service))
+        terminals = TerminalAnswers(settings, (map_service, forest_service), context.projects)
         answer = partial(answer_request, context, terminals)
         async with anyio.create_task_group() as group:
             group.start_soon(listen_for_hooks, settings.root, settings.state, answer)
@@ -121,6 +121,7 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
     def close() -> None:
         for command_context in opened:
             command_context.close()
+        context.projects.close()
         map_service.index.close()
         forest_service.index.close()
         if settings.shared.url:

@@ -90,9 +90,9 @@ class Breaker:
         if self.failures and self.clock() < self.opens_at:
             raise SharedIndexError(self.reason)
 
-    def fail(self, reason: str) -> None:
-        """Record a failure."""
-        pause = min(FIRST_PAUSE_S * 2 ** min(self.failures, 10), MAX_PAUSE_S)
+    def fail(self, reason: str, pause: float = 0.0) -> None:
+        """Record a failure; the server may say how long to wait."""
+        pause = pause or min(FIRST_PAUSE_S * 2 ** min(self.failures, 10), MAX_PAUSE_S)
         self.failures, self.reason = self.failures + 1, reason
         self.opens_at = self.clock() + pause
 
@@ -130,7 +130,7 @@ class SharedClient:
             result = self.call(path, question, answer, seconds)
         except SharedIndexError as error:
             if error.is_temporary or error.status in {401, 403}:
-                self.breaker.fail(error.reason)
+                self.breaker.fail(error.reason, error.retry_after_s)
             raise
         self.breaker.succeed()
         return result

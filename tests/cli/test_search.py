@@ -18,6 +18,7 @@ from code_intel.foundation.gateway_socket import HookOutput, HookRequest, socket
 from code_intel.index.staleness import staleness
 from code_intel.servers.hook_listener import listen_for_hooks
 from code_intel.tools.context.corpus_service import open_project
+from code_intel.tools.context.repositories.checkouts import OpenProjects
 from code_intel.tools.search.terminal_answers import TerminalAnswers
 from code_intel.tools.wire.printed import Form
 from code_intel.tools.wire.terminal_question import (
@@ -255,7 +256,7 @@ async def test_the_gateway_embeds_a_question_as_the_terminal_would(
     settings = load_settings(embedded_shop)
     services = open_project(settings, readonly=True)
     services[1].embedder.passages(["any"])  # loads the faster engine of the forest
-    terminals = TerminalAnswers(settings, services)
+    terminals = TerminalAnswers(settings, services, OpenProjects())
     question = TerminalQuestion("how much is sent abroad", corpus="forest")
     request = TerminalRequest(
         question, Form(as_json=True), str(embedded_shop), "", settings.search_digest

@@ -68,5 +68,5 @@ def test_only_tracked_files_below_the_folder_are_listed(repository: Path) -> Non
     (repository / "app" / "new.py").write_text("", encoding="utf-8")
     (repository / "日本.py").write_text("", encoding="utf-8")
     git(repository, "add", "日本.py")
-    assert revisions.tracked(repository) == {"app/a.py", "日本.py"}
-    assert revisions.tracked(repository / "app") == {"a.py"}
+    assert revisions.tracked(repository) == frozenset({"app/a.py", "日本.py"})
+    assert revisions.tracked(repository / "app") == frozenset({"a.py"})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from code_intel.shared.connection import close_connections
-from code_intel.tools.context.shared_forest import close_overlays
+from code_intel.tools.context.repositories.shared_forest import close_overlays
 
 if TYPE_CHECKING:
     from code_intel.shared.milvus import SharedIndex

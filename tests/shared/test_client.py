@@ -84,11 +84,13 @@ def test_a_port_that_accepts_nothing_takes_no_longer_than_the_limit() -> None:
         assert time.monotonic() - began < SECONDS + 1
 
 
+@pytest.mark.covers("error.shared_failed")
 def test_a_server_that_is_not_there_is_named_by_its_kind_of_failure_only() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-    assert "cannot be reached" in failure(f"http://127.0.0.1:{port}").message
+    failed = failure(f"http://127.0.0.1:{port}")
+    assert (failed.error, "cannot be reached" in failed.message) == ("shared_failed", True)
 
 
 def test_an_answer_that_is_too_long_is_cut() -> None:

@@ -16,7 +16,7 @@ from code_intel.shared.connection import close_connections
 from code_intel.shared.remote_store import QUESTION_TIMEOUT_S
 from code_intel.shared.wire import inflated, pack
 from code_intel.tools.context.corpus_service import open_project
-from code_intel.tools.context.shared_forest import close_overlays
+from code_intel.tools.context.repositories.shared_forest import close_overlays
 from lying_servers import lying_server
 from served import gateway
 from team_servers import Team, run, settings_of, write

@@ -10,7 +10,7 @@ import pytest
 from code_intel.index.store import Store
 from code_intel.shared import client
 from code_intel.shared.connection import close_connections, connection_of
-from code_intel.tools.context.shared_forest import close_overlays
+from code_intel.tools.context.repositories.shared_forest import close_overlays
 from programs import git
 from team_servers import Team, commit, run, settings_of, write
 

@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -54,7 +55,12 @@ def test_what_is_packed_is_unpacked_the_same(value: object) -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_either_understood_or_refused(body: bytes) -> None:
-    for adapter in (wire.FOUND_GENERATION, wire.FOUND_VECTORS, pushes.PUSH_FILES):
+    adapters: tuple[TypeAdapter[Any], ...] = (
+        wire.FOUND_GENERATION,
+        wire.FOUND_VECTORS,
+        pushes.PUSH_FILES,
+    )
+    for adapter in adapters:
         with pytest.raises(WireError):
             unpack(body, adapter)
 
@@ -74,10 +80,12 @@ def test_a_damaged_body_is_refused(body: bytes) -> None:
         unpack(body, ANY)
 
 
+@pytest.mark.covers("error.invalid_message")
 def test_the_message_about_a_wrong_form_repeats_nothing_of_it() -> None:
     secret = "ghp_" + "a" * 36
     with pytest.raises(WireError) as refused:
         unpack(pack([[secret + "\n", 1, 2]]), METHODS["digests"].result)
+    assert refused.value.error == "invalid_message"
     assert secret not in refused.value.message
 
 

@@ -1,6 +1,8 @@
 """Find where a symbol is used: the lines that contain its name, except its definitions.
 
-Lines that certainly refer to the symbol come first, then those marked `[likely]` and `[text]`.
+Lines that certainly refer to the symbol come first, then those marked `[likely]` and `[text]`. With
+`--all` or `--repo`, lines of other projects of the workspace follow, in JSON as `elsewhere`; there,
+`[likely]` marks lines of files that import the symbol or its module.
 
 Exits with 1 if nothing was found.
 """
@@ -11,7 +13,9 @@ from code_intel.cli.code.found_lines import FoundLine, print_found
 from code_intel.cli.code.places import SCOPE, Question, find_places, named, shown
 from code_intel.cli.project import add_project
 from code_intel.cli.tool_call import ToolOption, add_options
+from code_intel.foundation.text import visible
 from code_intel.tools.code.find_references import find_references, labelled
+from code_intel.tools.wire.terminal_question import EVERY_REPOSITORY
 
 REFS_OPTIONS = (
     ToolOption("--language", "language", "NAME", "only in this language, such as python"),
@@ -23,6 +27,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("symbol", help="a name, such as login or Auth.login")
     parser.add_argument("path", nargs="*", help=SCOPE)
     add_options(parser, find_references, REFS_OPTIONS)
+    parser.add_argument(
+        "--repo",
+        action="append",
+        metavar="NAME",
+        help="show lines of this repository of the workspace, too; may be repeated",
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="show lines of all projects of the workspace"
+    )
     add_project(parser)
 
 
@@ -31,7 +44,10 @@ def run(args: argparse.Namespace) -> int:
     question = Question(
         find_references,
         REFS_OPTIONS,
-        {"symbol": args.symbol},
+        {
+            "symbol": args.symbol,
+            "repositories": [EVERY_REPOSITORY] if args.all else args.repo or [],
+        },
         "references",
         "line",
         f"No reference to {shown(args.symbol)} was found.",
@@ -41,5 +57,13 @@ def run(args: argparse.Namespace) -> int:
     lines = [
         FoundLine(f"{found.names[row['file']]}:{row['line']}:", labelled(row)) for row in found.rows
     ]
+    elsewhere = found.data.get("elsewhere", ())
+    lines += [
+        FoundLine(
+            visible(f"{row['repository']}: {row['file']}:{row['line']}:"),
+            f"[{row['certainty']}] {row['content'].strip()}",
+        )
+        for row in elsewhere
+    ]
     print_found(args, found.data, lines, found.notes, named(args.symbol))
-    return 0 if found.rows else 1
+    return 0 if found.rows or elsewhere else 1

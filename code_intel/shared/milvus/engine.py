@@ -135,7 +135,11 @@ class Engine:
         try:
             with self._errors():
                 self._client.create_collection(
-                    name, schema=schema, index_params=params, consistency_level="Strong"
+                    name,
+                    schema=schema,
+                    index_params=params,
+                    consistency_level="Strong",
+                    timeout=TIMEOUT_S,
                 )
         except CodeIntelError:
             if name not in self.collections():  # another process has created it meanwhile
@@ -224,6 +228,7 @@ class Engine:
         consistency: Consistency,
     ) -> list[list[Found]]:
         """Return the best rows for each query, best first."""
+        params = {"ef": max(64, 2 * limit)} if metric == "COSINE" else {}
         with self._errors():
             answers = self._client.search(
                 name,
@@ -232,7 +237,7 @@ class Engine:
                 limit=limit,
                 filter=condition,
                 output_fields=[*fields],
-                search_params={"metric_type": metric, "params": {"ef": max(64, 2 * limit)}},
+                search_params={"metric_type": metric, "params": params},
                 consistency_level=consistency,
                 timeout=TIMEOUT_S,
             )

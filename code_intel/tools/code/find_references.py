@@ -9,11 +9,15 @@ from code_intel.errors import UsageError
 from code_intel.forest.references.judgement import Certainty, Judgement
 from code_intel.forest.text.grep import TextMatch, TextMatches, TextQuery, grep
 from code_intel.foundation.text import visible
+from code_intel.index.cancellation import run_read
 from code_intel.index.rows import normalize_symbol
 from code_intel.session import steps
+from code_intel.tools.code.elsewhere import rows_elsewhere, text_elsewhere
 from code_intel.tools.code.find_definitions import MAX_DEFINITIONS, Symbol
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage, prints_in
+from code_intel.tools.context.repositories.opening import chosen_repositories
+from code_intel.tools.context.repositories.references import lines_elsewhere
 from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.context.uses.references import (
     Meant,
@@ -55,6 +59,9 @@ async def find_references(
     path: Annotated[str, Field(description="A folder or file.")] = ".",
     language: str = "",
     cursor: Cursor = "",
+    repositories: Annotated[
+        list[str], Field(description="Show lines of these repositories, too; `*` is all.")
+    ] = [],
     session_id: SessionId = None,
 ) -> Answer:
     """Find where a symbol is used: the lines with its name, except definitions of the name.
@@ -106,9 +113,17 @@ async def find_references(
         "total": len(found),
         **part.data(has_more=has_more),
     }
-    if matches.note:
-        data["warnings"] = [matches.note]
-        lines.append(matches.note)
+    warnings = [matches.note] if matches.note else []
+    if repositories and part.next_cursor is None:
+        chosen = await run_in_thread(chosen_repositories, context, repositories)
+        others = await run_read(lines_elsewhere, chosen, used, meant.definitions)
+        rows = rows_elsewhere(others)
+        data |= {"elsewhere": rows, "elsewhere_total": len(others.lines)}
+        lines += text_elsewhere(rows, len(others.lines))
+        warnings += others.notes
+    if warnings:
+        data["warnings"] = warnings
+        lines += warnings
     where = "" if path == "." else f" below {path}"
     if not found:
         lines.insert(0, f"No references to {name}{where}.")

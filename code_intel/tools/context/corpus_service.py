@@ -119,7 +119,10 @@ class CorpusService:
         not_shared: tuple[str, ...] = ()
         try:
             if not is_map and self.settings.shared.url:
-                from code_intel.tools.context.shared_forest import ForestQuestion, ask_shared
+                from code_intel.tools.context.repositories.shared_forest import (
+                    ForestQuestion,
+                    ask_shared,
+                )
 
                 asked = ForestQuestion(query, top_k, directory, file_pattern, explain)
                 shared, not_shared = ask_shared(self, asked)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.errors import UsageError
 from code_intel.forest.ranking.places import places_of
 from code_intel.index.cancellation import run_read
 from code_intel.records import PLACES_PER_FILE, Hit, SearchAnswer
@@ -22,6 +23,7 @@ from code_intel.tools.context.degraded import (
 )
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage, prints_in
+from code_intel.tools.context.repositories.opening import RepositoryNames, search_others
 from code_intel.tools.context.searchers import UnavailableCorpus, try_search
 from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.declaration import Answer, SessionId
@@ -31,6 +33,9 @@ from code_intel.tools.plans.plan_steps import EvaluateResult, ExpectedKeywords, 
 from code_intel.tools.wire.answers import MAX_SEARCH_TOKENS, NOTHING_LIKELY, fit, logged_hits
 from code_intel.tools.wire.hit_answers import hit_answer
 
+OTHERS_ARE_NO_EVIDENCE = (
+    f"{VERIFY} Hits of other repositories are no evidence about this project, and open no files."
+)
 NO_MAP_HITS = "No agreement matches “{}”."
 
 
@@ -43,6 +48,7 @@ async def search_forest(
     per_file: Annotated[
         int, Field(ge=1, le=5, description="Maximum places of one file.")
     ] = PLACES_PER_FILE,
+    repositories: RepositoryNames = [],
     planId: PlanId = "",
     expectedKeywords: ExpectedKeywords = [],
     evaluateResult: EvaluateResult = None,
@@ -56,6 +62,18 @@ async def search_forest(
     """
     check_query(query)
     _, handle = await context.read_session(session_id, "search_forest")
+    if repositories:
+        if planId or expectedKeywords or evaluateResult:
+            raise UsageError(
+                "repositories cannot be combined with a query plan, which is about this project.",
+                details={"field": "repositories"},
+            )
+        scope = (directory, file_pattern)
+        others = await search_others(context, query, top_k, repositories, scope, per_file)
+        async with context.optional_session(handle, "search_forest") as locked:
+            if locked is not None:
+                await locked.append(await forest_call(context, "search_forest", query, others))
+        return forest_answer(query, others)
     async with evaluating(context, planId, expectedKeywords, evaluateResult) as judge:
         work = context.searcher.search_forest(query, top_k, directory, file_pattern)
         found, answer = await _search(context, handle, query, top_k, work, per_file)
@@ -107,6 +125,9 @@ async def forest_call(
 ) -> Step:
     """Return the journal's record of a search; its files and symbols are only hypotheses.
 
+    Files of other repositories are not recorded: they say nothing about this project, even if it
+    has files with the same names.
+
     Args:
         context: The project's context.
         tool: The tool.
@@ -121,15 +142,17 @@ async def forest_call(
     passages = [
         Passage(project_path_of(context, hit.document), hit.start_line, text)
         for hit, text in fit(found.hits, budget)[0]
+        if not hit.foreign
     ]
+    own = [hit for hit in found.hits if not hit.foreign]
     return steps.called(
         tool,
         query,
-        found=len(found.hits),
-        files=dict.fromkeys(hit.document for hit in found.hits),
-        symbols=dict.fromkeys(hit.symbol for hit in found.hits if hit.symbol),
+        found=len(own),
+        files=dict.fromkeys(hit.document for hit in own),
+        symbols=dict.fromkeys(hit.symbol for hit in own if hit.symbol),
         map_results=None if map_hits is None else logged_hits(map_hits),
-        forest_results=logged_hits(found.hits),
+        forest_results=logged_hits(own),
         printed=(*await run_in_thread(prints_in, context, passages), *printed),
         candidates=candidates,
         elsewhere=logged_hits(elsewhere),
@@ -140,11 +163,12 @@ def forest_answer(
     query: str, found: SearchAnswer, missing: tuple[UnavailableCorpus, ...] = ()
 ) -> Answer:
     """Return the answer for hits of the forest; `missing` are the corpora that did not answer."""
+    advice = OTHERS_ARE_NO_EVIDENCE if any(hit.foreign for hit in found.hits) else VERIFY
     fields = {
         "source": "forest",
         "status": "HYPOTHESIS",
         "query": query,
-        "message": VERIFY if found.hits else NOTHING_LIKELY,
+        "message": advice if found.hits else NOTHING_LIKELY,
         **unavailable_data(missing),
     }
     return hit_answer(
@@ -152,7 +176,7 @@ def forest_answer(
         fields,
         before=unavailable_lines(missing),
         nothing=NOTHING_LIKELY,
-        after=VERIFY if found.hits else "",
+        after=advice if found.hits else "",
     )
 
 

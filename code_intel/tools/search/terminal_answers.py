@@ -14,6 +14,7 @@ from code_intel.config import Settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.foundation.gateway_socket import HookOutput, HookRequest
 from code_intel.index.cancellation import run_read
+from code_intel.tools.context.repositories.checkouts import OpenProjects
 from code_intel.tools.search.terminal_search import Services, answer
 from code_intel.tools.wire.reader import Terminal
 from code_intel.tools.wire.terminal_question import TerminalRequest, decode_request
@@ -24,9 +25,10 @@ logger = logging.getLogger(__name__)
 class TerminalAnswers:
     """Answers the searches of terminals with the indexes and engines of the gateway."""
 
-    def __init__(self, settings: Settings, services: Services) -> None:
+    def __init__(self, settings: Settings, services: Services, projects: OpenProjects) -> None:
         self._settings = settings
         self._services = services
+        self._projects = projects
         self._embedders = [
             LazyEmbedder(
                 settings,
@@ -57,7 +59,8 @@ class TerminalAnswers:
 
     def _answer(self, asked: TerminalRequest) -> HookOutput:
         try:
-            found = answer(self._read_once(), asked.question)
+            services = self._read_once()
+            found = answer(services, asked.question, self._projects)
         finally:  # not earlier, because a scan would slow this search down
             for service in self._services:
                 service.index.request_scan()

@@ -11,6 +11,9 @@ from code_intel.forest.ranking.places import places_of
 from code_intel.forest.ranking.question import read
 from code_intel.records import VERIFICATION_SCORE, Hit, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService
+from code_intel.tools.context.repositories.checkouts import Checkouts, OpenProjects
+from code_intel.tools.context.repositories.search import search_repositories
+from code_intel.tools.context.repositories.sources import choose
 from code_intel.tools.search.why_not import explain_file, ranking_data, ranking_text
 from code_intel.tools.wire.answers import excerpt, fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.wire.printed import Form, printed
@@ -48,10 +51,19 @@ class TerminalAnswer(NamedTuple):
         return printed(form, data, text, marks=read(self.question.query).terms)
 
 
-def answer(services: Services, question: TerminalQuestion) -> TerminalAnswer:
-    """Return the answer of the map, if it is likely enough, or of the forest."""
+def answer(
+    services: Services,
+    question: TerminalQuestion,
+    projects: OpenProjects | None = None,
+) -> TerminalAnswer:
+    """Return the answer of the map, if it is likely enough, or of the forest.
+
+    `projects` are the other projects that this process has open.
+    """
     map_service, forest_service = services
     query = question.query
+    if question.repositories:
+        return _repositories_answer(forest_service, question, projects)
     by_map = False
     if question.corpus != "forest":
         found = map_service.search(query, question.top_k)
@@ -64,6 +76,27 @@ def answer(services: Services, question: TerminalQuestion) -> TerminalAnswer:
     found = forest_service.search(query, question.top_k, own=question.own, explain=question.explain)
     hits = places_of(forest_service.index.store, query, found.hits, question.per_file)
     return _hits_answer("forest", question, replace(found, hits=tuple(hits)))
+
+
+def _repositories_answer(
+    service: CorpusService, question: TerminalQuestion, projects: OpenProjects | None
+) -> TerminalAnswer:
+    """Return the answer of the repositories that the question names."""
+    opened = projects or OpenProjects()
+    try:
+        found = search_repositories(
+            service,
+            choose((Checkouts(service, opened),), question.repositories),
+            question.query,
+            question.top_k,
+            per_file=question.per_file,
+            explain=question.explain,
+            before=opened.union,
+        )
+    finally:
+        if projects is None:
+            opened.close()
+    return _hits_answer("forest", question, found)
 
 
 def _hits_answer(corpus: str, question: TerminalQuestion, found: SearchAnswer) -> TerminalAnswer:

@@ -338,7 +338,9 @@ def _hit_text(number: int, hit: Hit, text: str) -> str:
     label = f"  {visible(', '.join(names[:MAX_NAMES]))}{more}" if names else ""
     if PAGE_TAG in hit.why:
         label += f"  [page of a query plan: {', '.join(hit.why)}]"
-    return f"{number}. {file_name(hit.document)}{lines}{label}{score}\n{_indent(text)}"
+    file = visible(hit.document) if hit.foreign else file_name(hit.document)
+    repository = f"{visible(hit.repository)}: " if hit.repository else ""
+    return f"{number}. {repository}{file}{lines}{label}{score}\n{_indent(text)}"
 
 
 def _indent(text: str) -> str:

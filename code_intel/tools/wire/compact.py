@@ -18,9 +18,13 @@ OMITTED = {
 """Fields that a model does not need in a row with this field, such as a repeated note."""
 CODE = ("chunk", "text")
 """Fields that contain code, if `start_line` is beside them."""
-FOUND_LINES = {"matches": ("line_number", "line_content"), "references": ("line", "content")}
+FOUND_LINES = {
+    "matches": ("line_number", "line_content"),
+    "references": ("line", "content"),
+    "elsewhere": ("line", "content"),
+}
 """Fields with lines of files, and their fields for the number and the text of a line."""
-LINE_LABELS = ("file", "certainty", "symbol")
+LINE_LABELS = ("repository", "commit", "file", "certainty", "symbol")
 """Fields by which lines of files are grouped."""
 _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 

@@ -1,6 +1,7 @@
 """Define a question that a person asks in a terminal, and how it is sent to the gateway."""
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from code_intel.records import PLACES_PER_FILE
@@ -8,6 +9,8 @@ from code_intel.tools.wire.printed import Form
 
 TERMINAL = "terminal"
 """The name of the client in a request to the gateway."""
+EVERY_REPOSITORY = "*"
+"""The name of a repository that means all of them."""
 
 
 class TerminalQuestion(NamedTuple):
@@ -21,6 +24,7 @@ class TerminalQuestion(NamedTuple):
         own: Whether to add the best page of a query plan.
         explain: Whether to say what each row of the ranking gave to each hit of the forest.
         why_not: A file, to say where it lost instead of showing the hits; or empty.
+        repositories: The repositories to search instead of the project; `*` for all of them.
     """
 
     query: str
@@ -30,6 +34,7 @@ class TerminalQuestion(NamedTuple):
     own: bool = False
     explain: bool = False
     why_not: str = ""
+    repositories: Sequence[str] = ()
 
 
 class TerminalRequest(NamedTuple):

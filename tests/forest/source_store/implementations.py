@@ -13,6 +13,7 @@ import pytest
 
 from code_intel.chunking import parse_file
 from code_intel.forest.source_store import SourceStore
+from code_intel.forest.union_store import Part, UnionStore
 from code_intel.index.corpus import priority
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
@@ -74,7 +75,16 @@ def over_http(request: pytest.FixtureRequest, texts: Texts) -> SourceStore:
     return RemoteStore(client, pushed(index, f"team/shop{next(_NUMBERS)}", texts))
 
 
+def in_a_union(request: pytest.FixtureRequest, texts: Texts) -> SourceStore:
+    """Return an index with other versions of half of the files, under one with these."""
+    own = {path: text for number, (path, text) in enumerate(texts.items()) if number % 2 == 0}
+    old = {path: f"{text}\nlogin password {text}" for path, text in own.items()}
+    base = in_sqlite(request, {**texts, **old, "deleted.py": "def login(): plain(login)\n"})
+    return UnionStore([Part(base, hidden={*own, "deleted.py"}), Part(in_sqlite(request, own))])
+
+
 IMPLEMENTATIONS = (
+    Implementation("union", in_a_union),
     Implementation("sqlite", in_sqlite),
     Implementation("milvus", in_milvus, (pytest.mark.milvus,)),
     Implementation("http", over_http, (pytest.mark.milvus,)),

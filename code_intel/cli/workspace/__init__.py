@@ -1,0 +1,19 @@
+"""Choose other projects of this machine that searches of this project may include.
+
+`code-intel search --all` searches all of them, and `--repo NAME` one. Their indexes are only read.
+The list is kept outside the project, because it names folders of this machine.
+"""
+
+import argparse
+
+from code_intel.cli.subcommands import add_subcommands
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommands and their options."""
+    add_subcommands(parser, "workspace")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the chosen subcommand."""
+    return int(args.subcommand_module.run(args))

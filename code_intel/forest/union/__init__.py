@@ -1,0 +1,1 @@
+"""The parts of an index that consists of several, and how their hits are compared."""

@@ -1,0 +1,98 @@
+"""Search the words of several indexes, with scores that can be compared."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from code_intel.forest.source_store import SourceStore
+from code_intel.forest.union import bm25
+from code_intel.forest.union.parts import Column, Hits, Part, search_shown
+
+SMALL_CHUNKS = 300
+"""A part with fewer chunks is searched in its texts; see `bm25`."""
+WordCounts = tuple[int, dict[str, int]]
+"""The number of chunks, and for each token that occurs, that of chunks with it."""
+Words = dict[int, bm25.ChunkWords]
+"""The tokens of chunks, by chunk id."""
+Cached = Callable[[str, object, Callable[[Words | None], Words]], Words]
+"""See `SourceStore.cached`."""
+
+
+class UnionWords:
+    """The words of the parts of a union.
+
+    Args:
+        parts: The indexes.
+        cached: Keeps what was read of them; see `SourceStore.cached`.
+    """
+
+    def __init__(self, parts: Sequence[Part], cached: Cached) -> None:
+        self._parts = parts
+        self._cached = cached
+
+    def hits(self, tokens: Sequence[str], column: Column, limit: int) -> dict[int, Hits]:
+        """Return the best hits of each part, by the number of the part."""
+
+        def search(store: SourceStore, number: int) -> Hits:
+            return store.word_hits(tokens, column, number)
+
+        if len(self._parts) == 1:
+            return {0: search_shown(self._parts[0], search, limit)}
+        counts = [self._counts(number, tokens) for number in range(len(self._parts))]
+        weights = bm25.weights_of(tokens, *_summed(counts))
+        small = {
+            number: self._shown_words(number)
+            for number, (chunks, _) in enumerate(counts)
+            if chunks < SMALL_CHUNKS
+        }
+        found = bm25.scores(small, column, weights)
+        for number, part in enumerate(self._parts):
+            if number not in small:
+                own = bm25.weights_of(counts[number][1], *counts[number])
+                found[number] = bm25.reweighted(search_shown(part, search, limit), weights, own)
+        return found
+
+    def counts(self, tokens: Sequence[str]) -> WordCounts:
+        """Return the word counts of all parts together."""
+        return _summed(self._counts(number, tokens) for number in range(len(self._parts)))
+
+    def _counts(self, number: int, tokens: Sequence[str]) -> WordCounts:
+        """Return the word counts of a part without its hidden documents."""
+        part = self._parts[number]
+        total, counts = part.store.word_counts(tokens)
+        if not part.hidden:
+            return total, counts
+        hidden = self._words("hidden", number, part.hidden).values()
+        left = {
+            token: count - sum(token in words.body or token in words.names for words in hidden)
+            for token, count in counts.items()
+        }
+        return total - len(hidden), {token: count for token, count in left.items() if count > 0}
+
+    def _shown_words(self, number: int) -> dict[int, bm25.ChunkWords]:
+        """Return the tokens of the chunks of a part in documents that are shown."""
+        part = self._parts[number]
+        return self._words(
+            "shown", number, [path for path, *_ in part.store.digests() if part.shows(path)]
+        )
+
+    def _words(self, which: str, number: int, paths: Collection[str]) -> Words:
+        """Return the tokens of the chunks of some documents, and keep them until one changes."""
+        part = self._parts[number]
+        version = part.store.version_token()
+
+        def read(_: object) -> Words:
+            pages = frozenset(part.store.pages())
+            rows = part.store.chunks_of(paths)
+            return {row.id: bm25.words_of(row) for row in rows if row.id not in pages}
+
+        key = None if version is None else (id(part.store), version, frozenset(paths))
+        return self._cached(f"{which} words {number}", key, read)
+
+
+def _summed(counts: Iterable[WordCounts]) -> WordCounts:
+    """Return the word counts of several indexes together."""
+    total, found = 0, Counter[str]()
+    for chunks, each in counts:
+        total += chunks
+        found.update(each)
+    return total, dict(found)

@@ -1,0 +1,1 @@
+"""Search several repositories: which indexes a name means, and what they find together."""

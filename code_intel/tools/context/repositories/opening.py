@@ -1,0 +1,69 @@
+"""Search the repositories that a call of a tool names."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import anyio
+from pydantic import Field
+
+from code_intel.errors import UpstreamError
+from code_intel.index.cancellation import run_read
+from code_intel.records import SearchAnswer
+from code_intel.tools.context.forest_service import forest_service
+from code_intel.tools.context.gateway import GatewayContext
+from code_intel.tools.context.repositories.checkouts import Checkouts
+from code_intel.tools.context.repositories.search import search_repositories
+from code_intel.tools.context.repositories.sources import Chosen, RepositorySource, choose
+from code_intel.tools.context.searchers import LOCAL_TIMEOUT_S
+
+RepositoryNames = Annotated[
+    list[str],
+    Field(description="Search these repositories instead of this project; `*` is all of them."),
+]
+
+
+def sources_of(context: GatewayContext) -> Sequence[RepositorySource]:
+    """Return the sources of repositories: the projects of this machine come first."""
+    return Checkouts(forest_service(context), context.projects), *context.sources
+
+
+def chosen_repositories(context: GatewayContext, names: Sequence[str]) -> Chosen:
+    """Return the indexes that names mean; this blocks.
+
+    Raises:
+        CodeIntelError: See `choose`.
+    """
+    return choose(sources_of(context), names)
+
+
+async def search_others(
+    context: GatewayContext,
+    query: str,
+    top_k: int,
+    names: Sequence[str],
+    scope: tuple[str, str],
+    per_file: int,
+) -> SearchAnswer:
+    """Return the best places in the repositories that are named, within a time limit.
+
+    `scope` is a folder and a glob that documents must match.
+
+    Raises:
+        CodeIntelError: See `choose`; or the search took too long.
+    """
+
+    def search() -> SearchAnswer:
+        chosen = chosen_repositories(context, names)
+        service = forest_service(context)
+        return search_repositories(
+            service, chosen, query, top_k, *scope, per_file=per_file, before=context.projects.union
+        )
+
+    try:
+        with anyio.fail_after(LOCAL_TIMEOUT_S):
+            return await run_read(search)
+    except TimeoutError:
+        raise UpstreamError(
+            f"The repositories did not answer within {LOCAL_TIMEOUT_S:g} s.",
+            hint="Name fewer repositories.",
+        ) from None
