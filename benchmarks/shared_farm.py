@@ -1,5 +1,7 @@
 """Run what a shared index consists of: Milvus Lite, instances, and build farms that push."""
 
+import contextlib
+import io
 import json
 import os
 import random
@@ -17,6 +19,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from code_intel.cli.main import main  # noqa: E402 - see sys.path above
 from code_intel.foundation.durable import make_folder  # noqa: E402
+from code_intel.shared.milvus import SharedIndex  # noqa: E402
 from milvus_server import MilvusServer, free_port, milvus_server  # noqa: E402
 from programs import git  # noqa: E402
 from projects import BIN  # noqa: E402
@@ -76,6 +79,7 @@ class Farm:
 
     @property
     def tokens(self) -> Path:
+        """The token file of the instances."""
         return self.folder / "tokens.json"
 
     def token(self, *grants: str) -> tuple[str, str]:
@@ -87,6 +91,7 @@ class Farm:
         return made["token"], made["id"]
 
     def revoke(self, token_id: str) -> None:
+        """Revoke a token."""
         _output("shared", "token", "revoke", token_id, "--tokens", str(self.tokens))
 
     def start_instance(self, port: int) -> None:
@@ -103,11 +108,13 @@ class Farm:
         self._running[port], self._processes[port] = stack, served.process
 
     def kill_instance(self, port: int) -> None:
+        """End an instance at once."""
         self._processes[port].kill()
         self._processes[port].wait()
         self._running.pop(port).close()
 
     def close(self) -> None:
+        """End all instances."""
         for stack in self._running.values():
             stack.close()
 
@@ -141,13 +148,22 @@ class Farm:
         said = (self.folder / "pushes.log").read_text(encoding="utf-8", errors="replace")
         raise RuntimeError(f"{repository.name} cannot be pushed: {said[-2000:]}")
 
+    def chunks(self) -> int:
+        """Return how many chunks all repositories have."""
+        with SharedIndex.open(self.engine.address) as index:
+            heads = index.heads(lambda _repository: True)
+            found = [index.generation(head.generation) for head in heads]
+        return sum(each.chunks for each in found if each)
+
     def is_ready(self, port: int) -> bool:
+        """Return whether an instance and its engine answer."""
         try:
             return httpx2.get(f"http://127.0.0.1:{port}/readyz", timeout=10).status_code == 200
         except httpx2.HTTPError:
             return False
 
     def wait_until_ready(self, ports: Sequence[int]) -> None:
+        """Wait until instances and their engine answer."""
         while not all(map(self.is_ready, ports)):
             pass
 
@@ -183,9 +199,6 @@ def _repository(parent: Path, name: str, sources: Sequence[Path]) -> Repository:
 
 
 def _output(*words: str) -> str:
-    import contextlib
-    import io
-
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         code = main(words)

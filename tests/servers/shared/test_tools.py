@@ -1,5 +1,6 @@
 """The MCP tools of an instance, through a client of the SDK."""
 
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -263,10 +264,18 @@ async def test_the_log_says_which_tool_was_called_for_which_repositories(
 ) -> None:
     async with caller(running, "read:team/*") as call:
         await call("search_forest", query="very special words", repositories=["team/web"])
-    line = next(line for line in reversed(running.log()) if line.get("tool") == "search_forest")
-    assert line["repositories"] == ["team/web"]
-    assert line["question"]["chars"] == len("very special words")
+    asked = len("very special words")
+    deadline = time.monotonic() + 30
+    while not (found := [line for line in running.log() if length(line) == asked]):
+        assert time.monotonic() < deadline
+    (line,) = found
+    assert (line["tool"], line["repositories"]) == ("search_forest", ["team/web"])
     assert "special" not in str(line)
+
+
+def length(line: dict[str, Any]) -> int:
+    """Return the length of the question of a line of the log."""
+    return int(line.get("question", {}).get("chars", 0))
 
 
 @pytest.mark.model
