@@ -90,11 +90,15 @@ _LITE = {"HNSW": "FLAT"}
 
 
 class Opened(NamedTuple):
-    """The collections of this version, by their short names, and of older versions."""
+    """The collections of this version, by their short names, and of older versions.
+
+    `of` says whether they are those of the source or of agreements.
+    """
 
     names: Mapping[str, str]
     dimensions: int
     older: Mapping[int, Mapping[str, str]]
+    of: str = SOURCE
 
 
 def opened(engine: Engine, dimensions: int, of: str = SOURCE) -> Opened:
@@ -119,7 +123,12 @@ def opened(engine: Engine, dimensions: int, of: str = SOURCE) -> Opened:
     for old in older.values():
         if "vectors" in old:
             engine.load(old["vectors"])
-    return Opened(names, engine.vector_size(names["vectors"]), older)
+    return Opened(names, engine.vector_size(names["vectors"]), older, of)
+
+
+def exists(engine: Engine, of: str) -> bool:
+    """Return whether there are collections of the source, or of agreements."""
+    return bool(_found(engine, of))
 
 
 def check_version(engine: Engine) -> None:

@@ -171,10 +171,13 @@ async def test_planted_agreements_lead_nobody_to_ready(
     share(running, OTHERS, plants, settings_of(mine, "faithful"))
     with using(running, monkeypatch):
         async with gateway(mine, embedding="faithful") as call:
+            lowered = 0
             for plant in plants:
                 answer = await ask(call, plant.nl_term)
                 assert answer["next_phase"] != "READY", plant.nl_term
                 assert LIE not in json.dumps([answer["message"], answer["next_action"]])
+                lowered += answer["guards"] == ["elsewhere"]
+            assert lowered  # all else would have led to READY
 
 
 def comparable(answer: dict[str, Any]) -> dict[str, Any]:

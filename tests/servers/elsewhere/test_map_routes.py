@@ -141,3 +141,14 @@ def test_the_caller_is_not_told_its_own_agreements(running: Instance) -> None:
     share(running, WEB, [agreed("retry", "Retry.run")])
     answer = found(running, running.token("read:**"), "retry", without=WEB)
     assert answer == FoundAgreements(())
+
+
+def test_what_is_deleted_or_pruned_includes_agreements(running: Instance) -> None:
+    token = running.token("read:**")
+    index = running.services.index
+    share(running, WEB, [agreed("retry", "Retry.run")])
+    share(running, WEB, [agreed("retry", "Retry.again")])
+    assert index.prune(0).generations == 1
+    assert [each.repository for each in found(running, token, "retry").agreements] == [WEB]
+    assert index.delete_repository(WEB).generations == 1
+    assert not found(running, token, "retry").agreements

@@ -63,9 +63,16 @@ def _defined_here(
 
 
 async def _is_found(context: GatewayContext, query: str, judged: JudgedAnswer) -> bool:
-    """Return whether a search of the project's own source finds a file of the agreement."""
+    """Return whether a search of the project's own source finds a file of the agreement.
+
+    It does not count if a server ranks the source.
+    """
+    if "devrag-forest" in context.settings.upstreams:
+        return False
     found, _ = await try_search(
         context.searcher, "forest", context.searcher.search_forest(query, PLACES)
     )
-    documents = {hit.document for hit in found.hits} if found else set()
+    if found is None or found.index.shared:
+        return False
+    documents = {hit.document for hit in found.hits}
     return not documents.isdisjoint(judged.files)
