@@ -21,6 +21,7 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.errors import ConfigError, UsageError
 from code_intel.foundation import revisions
 from code_intel.foundation.text import counted
+from code_intel.shared.agreements.pushing import MapPush, push_map
 from code_intel.shared.connection import Connection, connection_of
 from code_intel.shared.pushing import Commit, Pusher, PushReport, commit_of
 from code_intel.shared.wire import is_branch
@@ -62,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with progress() as advance:
             commit, report = _push(services[1], connection, branch, args, advance)
+            shared = _push_map(settings, services, connection, args)
     finally:
         for service in services:
             service.index.close()
@@ -70,8 +72,10 @@ def run(args: argparse.Namespace) -> int:
         "dry_run": args.dry_run,
         "seconds": round(time.monotonic() - began, 1),
         "notes": notes,
+        **({"map": shared._asdict()} if shared else {}),
     }
-    emit(args, data, "\n".join([*_lines(data), *notes]))
+    lines = [*_lines(data), *(_map_lines(shared) if shared else ()), *notes]
+    emit(args, data, "\n".join(lines))
     return 0
 
 
@@ -103,6 +107,31 @@ def _push(
         lambda done, total: advance(done, total, "push: files"),
     )
     return commit, pusher.push(commit, dry_run=args.dry_run)
+
+
+def _push_map(
+    settings: Settings,
+    services: tuple[CorpusService, CorpusService],
+    connection: Connection,
+    args: argparse.Namespace,
+) -> MapPush | None:
+    """Push the agreements if the settings share the map."""
+    if not settings.shared.map:
+        return None
+    for_map, forest = services
+    embedder = None if args.words_only else for_map.embedder
+    return push_map(settings, forest.index, connection, embedder, dry_run=args.dry_run)
+
+
+def _map_lines(pushed: MapPush) -> list[str]:
+    """Return what was pushed of the map as text."""
+    if pushed.skipped:
+        return [f"  no agreements: {pushed.skipped}"]
+    count = counted(pushed.agreements, "agreement")
+    return [
+        f"  {count}, {len(pushed.sent)} sent",
+        *(f"  {counted(n, 'agreement')} left out: {why}" for why, n in pushed.left_out.items()),
+    ]
 
 
 def _connection(settings: Settings) -> Connection:

@@ -57,6 +57,14 @@ def _separate_reports(report: Report) -> tuple[Report, Report]:
     return report_tool, report_upstreams
 
 
+def _close_shared(settings: Settings) -> None:
+    """Close the connection to the shared index, if the project has one."""
+    if settings.shared.url:
+        from code_intel.shared.connection import close_connection
+
+        close_connection(settings)
+
+
 def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
     from code_intel.servers.hook_listener import listen_for_hooks
     from code_intel.servers.upstream.connection import reporting
@@ -124,6 +132,7 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
         context.projects.close()
         map_service.index.close()
         forest_service.index.close()
+        _close_shared(settings)
 
     def freshness() -> dict[str, Freshness]:
         return {"map": map_service.index.freshness(), "forest": forest_service.index.freshness()}

@@ -32,7 +32,8 @@ class MapFacts(NamedTuple):
         risk: Risk of the session.
         intent: Intent of the session.
         disputed: Whether sessions or people object to it (docs/decisions/0027).
-        remote_only: Whether only a remote map server matched the query; no local name does.
+        remote_only: Whether only a remote map or another repository matched the query; no local
+            name does.
         alias_only: Whether the score comes from an alias that is not a synonym of the term.
         other_request: Whether the agreement keeps no request to compare with, and the request
             speaks of another symbol, agreement or place.
@@ -139,7 +140,7 @@ GUARDS: tuple[ReadyGuard, ...] = (
     ReadyGuard(
         "elsewhere",
         lambda facts: not facts.remote_only,
-        "only the remote map server matched this query; no local term or alias does",
+        "only a remote map or another repository matched this query; no local term or alias does",
         "verify it",
     ),
     ReadyGuard(
@@ -230,6 +231,12 @@ def judge(facts: MapFacts) -> ShortCircuitVerdict:
     return ShortCircuitVerdict("ready", phase, failed, agreed)
 
 
+def unsupported(verdict: ShortCircuitVerdict) -> ShortCircuitVerdict:
+    """Return a verdict without READY, because nothing in this project supports it."""
+    failed = (*verdict.failed, "elsewhere")
+    return verdict._replace(phase=Phase.VERIFICATION, failed=failed, confirmed=False)
+
+
 def unshown(verdict: ShortCircuitVerdict) -> ShortCircuitVerdict:
     """Return a verdict without READY, because the answer does not show the symbol's code."""
     if verdict.phase is not Phase.READY:
@@ -248,13 +255,15 @@ def map_step(
     symbol_defined: bool = False,
     files: Iterable[str] = (),
     agreed: str = "",
+    origin: str = "",
 ) -> Step | None:
     """Return the event that a map answer leads to, or None if it changes nothing.
 
     A hit changes the phase only in EXPLORATION, only if `query` is the session's own, and never for
     a symbol that this session has rejected. A miss, whatever the query, allows search_forest.
     `files` are the agreement's files that still match, relative to the root. `agreed` is the
-    symbol's name in the agreement if the symbol has been renamed since.
+    symbol's name in the agreement if the symbol has been renamed since. `origin` is the repository
+    and commit of an agreement of another repository.
     """
     if session.phase is not Phase.EXPLORATION:
         return None
@@ -275,5 +284,6 @@ def map_step(
             "files": list(files),
             **({"confirmed": True} if verdict.confirmed else {}),
             **({"agreed": agreed} if agreed not in {"", symbol} else {}),
+            **({"origin": origin} if origin else {}),
         },
     )

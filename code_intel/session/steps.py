@@ -100,6 +100,7 @@ def called(
     forest_results: Sequence[Mapping[str, Any]] | None = None,
     printed: Iterable[Print] = (),
     candidates: Iterable[MapCandidate] = (),
+    elsewhere: Sequence[Mapping[str, Any]] = (),
 ) -> Step:
     """Record a tool call.
 
@@ -115,6 +116,7 @@ def called(
         forest_results: Hits of the forest, likewise.
         printed: The lines of files that its answer contains; the first `MAX_PRINTS` are kept.
         candidates: The agreements that it has shown for the session's own words.
+        elsewhere: The agreements of other repositories that it has shown, likewise.
     """
     results = {"map_results": map_results, "forest_results": forest_results}
     kept = {key: list(hits)[:MAX_RESULTS] for key, hits in results.items() if hits is not None}
@@ -131,6 +133,7 @@ def called(
             "slot": slot,
             **kept,
             **({"candidates": shown} if shown else {}),
+            **({"elsewhere": list(elsewhere)[:MAX_RESULTS]} if elsewhere else {}),
             **_printed_data(printed),
         },
     )

@@ -94,6 +94,14 @@ _open: OrderedDict[tuple[Path, SharedConfig], Connection] = OrderedDict()
 _lock = threading.Lock()
 
 
+def close_connection(settings: Settings) -> None:
+    """Close the connection of a project, if it is open."""
+    with _lock:
+        found = _open.pop((settings.forest.folder, settings.shared), None)
+    if found is not None:
+        found.client.close()
+
+
 def connection_of(settings: Settings) -> Connection | None:
     """Return the connection of a project; None if it uses no shared index."""
     if not settings.shared.is_usable:

@@ -7,12 +7,12 @@ not sent again, so a push that was stopped continues where it ended.
 
 import random
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -147,6 +147,22 @@ def commit_of(
     return Commit(head, branch, files, left_out)
 
 
+class PushedFiles(Protocol):
+    """What a push needs of an index; see `index.store.Store`."""
+
+    def document(self, path: str) -> DocumentRow | None:
+        """Return the row of a file."""
+
+    def chunks_of(self, paths: Iterable[str]) -> list[ChunkRow]:
+        """Return the chunks of files, ordered by path and position."""
+
+    def defined_in(self, paths: Iterable[str]) -> list[Definition]:
+        """Return the symbols of files."""
+
+    def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
+        """Return (path, import target as written)."""
+
+
 @dataclass
 class Pusher:
     """Pushes one commit.
@@ -154,23 +170,25 @@ class Pusher:
     Attributes:
         client: The connection to the server.
         repository: The name of the repository there.
-        store: The index, up to date with the commit.
+        store: Has the files, such as the index, up to date with the commit.
         folder: The folder that document names are relative to.
         chunk_size: The length of Markdown chunks.
         embedder: Computes vectors; None for a push of words only.
         cache: The vectors of this machine.
         advance: Called with (files sent, files to send).
+        prefix: The beginning of the paths of the routes.
         wait: Waits so many seconds before a request is sent again.
     """
 
     client: SharedClient
     repository: str
-    store: Store
+    store: PushedFiles
     folder: Path
     chunk_size: int
     embedder: Embedder | None = None
     cache: VectorCache | None = None
     advance: Advance = lambda done, total: None  # noqa: ARG005 - says nothing by default
+    prefix: str = ""
     wait: Callable[[float], object] = threading.Event().wait
 
     def push(self, commit: Commit, *, dry_run: bool = False) -> PushReport:
@@ -378,6 +396,7 @@ class Pusher:
         Raises:
             SharedIndexError: The server refuses, or does not answer after all attempts.
         """
+        path = self.prefix + path
         for attempt in range(RETRIES):
             try:
                 return self.client.call(path, question, answer, CALL_TIMEOUT_S)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Self
 
 from code_intel.errors import UsageError
@@ -72,6 +72,12 @@ class SharedIndex:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+    @cached_property
+    def agreements(self) -> "SharedIndex":
+        """The index of the repositories' agreements: other collections, closed with these."""
+        names = schema.opened(self._engine, self.dimensions, schema.AGREEMENTS)
+        return SharedIndex(self._engine, names)
 
     @property
     def dimensions(self) -> int:
@@ -226,11 +232,20 @@ class SharedIndex:
             grace_s: Only what no head has needed, and no push has written, for that many seconds;
                 readers and pushes may still use the rest.
         """
-        return pruning.prune(self._engine, self._opened, self._records, grace_s)
+        found = pruning.prune(self._engine, self._opened, self._records, grace_s)
+        return _sum(found, *(other.prune(grace_s) for other in self._with_agreements()))
 
     def delete_repository(self, repository: str) -> Pruned:
-        """Remove the heads, generations and layers of a repository at once."""
-        return pruning.delete_repository(self._engine, self._opened, self._records, repository)
+        """Remove the heads, generations and layers of a repository at once; its agreements, too."""
+        others = [other.delete_repository(repository) for other in self._with_agreements()]
+        mine = pruning.delete_repository(self._engine, self._opened, self._records, repository)
+        return _sum(mine, *others)
+
+    def _with_agreements(self) -> "list[SharedIndex]":
+        """Return the index of agreements, if there is one and this is not it."""
+        is_source = self._opened.of == schema.SOURCE
+        exists = is_source and schema.exists(self._engine, schema.AGREEMENTS)
+        return [self.agreements] if exists else []
 
     def _store(
         self, generations: tuple[Generation, ...], hidden: tuple[tuple[str, frozenset[str]], ...]
@@ -256,3 +271,7 @@ def _check(generation: Generation, branch: str) -> None:
             "settings and tree.",
             details={"field": "generation"},
         )
+
+
+def _sum(*removed: Pruned) -> Pruned:
+    return Pruned(*map(sum, zip(*removed, strict=True)))

@@ -27,7 +27,8 @@ MAX_TEXT_BYTES = 60_000
 """Limit of a text field; Milvus allows 65,535. Longer contents take several rows."""
 MAX_PATH_BYTES = 8_192
 
-_NAME = re.compile(r"code_intel_v(\d+)_(\w+)")
+SOURCE, AGREEMENTS = "code_intel", "code_intel_map"
+"""How the names of collections begin: those of the source, and those of agreements."""
 _KEY = Field("id", "VARCHAR", 32, "primary")
 _REPOSITORY = Field("repository", "VARCHAR", MAX_NAME_BYTES, "partition")
 _LAYER = Field("layer", "VARCHAR", 32)
@@ -88,27 +89,31 @@ INDEXES: Mapping[str, Sequence[IndexRow]] = {
 
 
 class Opened(NamedTuple):
-    """The collections of this version, by their short names, and of older versions."""
+    """The collections of this version, by their short names, and of older versions.
+
+    `of` says whether they are those of the source or of agreements.
+    """
 
     names: Mapping[str, str]
     dimensions: int
     older: Mapping[int, Mapping[str, str]]
+    of: str = SOURCE
 
 
-def opened(engine: Engine, dimensions: int) -> Opened:
-    """Return the collections; create those that are missing.
+def opened(engine: Engine, dimensions: int, of: str = SOURCE) -> Opened:
+    """Return the collections of the source or of agreements; create those that are missing.
 
     Raises:
         StorageError: A newer version of code-intel has created collections.
     """
-    found = _found(engine)
+    found = _found(engine, of)
     if newer := [version for version in found if version > VERSION]:
         raise StorageError(
             f"The shared index has version {max(newer)}, and this code-intel reads version "
             f"{VERSION}.",
             hint="Update code-intel.",
         )
-    names = {short: f"code_intel_v{VERSION}_{short}" for short in FIELDS}
+    names = {short: f"{of}_v{VERSION}_{short}" for short in FIELDS}
     for short, name in names.items():
         if short not in found.get(VERSION, {}):
             engine.create(name, _sized(FIELDS[short], dimensions), _indexes(engine, short))
@@ -117,12 +122,17 @@ def opened(engine: Engine, dimensions: int) -> Opened:
     for old in older.values():
         if "vectors" in old:
             engine.load(old["vectors"])
-    return Opened(names, engine.vector_size(names["vectors"]), older)
+    return Opened(names, engine.vector_size(names["vectors"]), older, of)
+
+
+def exists(engine: Engine, of: str) -> bool:
+    """Return whether there are collections of the source, or of agreements."""
+    return bool(_found(engine, of))
 
 
 def check_version(engine: Engine) -> None:
     """Ask the engine which versions there are; see `opened`."""
-    if max(_found(engine), default=VERSION) > VERSION:
+    if max(_found(engine, SOURCE), default=VERSION) > VERSION:
         raise StorageError(
             "A newer version of code-intel has changed the shared index.", hint="Update code-intel."
         )
@@ -148,11 +158,12 @@ def check_vector(dimensions: int, vector: bytes) -> None:
         raise UsageError("The length of a vector is not 1.", details={"field": "vectors"})
 
 
-def _found(engine: Engine) -> dict[int, dict[str, str]]:
+def _found(engine: Engine, of: str) -> dict[int, dict[str, str]]:
     """Return the names of our collections by version and short name."""
+    pattern = re.compile(rf"{of}_v(\d+)_(\w+)")
     found: dict[int, dict[str, str]] = {}
     for name in engine.collections():
-        if match := _NAME.fullmatch(name):
+        if match := pattern.fullmatch(name):
             found.setdefault(int(match[1]), {})[match[2]] = name
     return found
 

@@ -16,6 +16,9 @@ from code_intel.session.state import MapCandidate, Print, Session, Step
 from code_intel.tools.context import decision_log
 from code_intel.tools.context.gateway import GatewayContext, LockedSession
 from code_intel.tools.context.searchers import UnavailableCorpus, try_search
+from code_intel.tools.search.elsewhere.asking import Elsewhere, ask_elsewhere
+from code_intel.tools.search.elsewhere.leading import leading
+from code_intel.tools.search.elsewhere.rows import best_of
 from code_intel.tools.search.map_answers import last_map_answer, record_feedback
 from code_intel.tools.search.map_verdict import MIN_MAP_HITS, JudgedAnswer, judge, symbol_now
 from code_intel.tools.wire.answers import logged_hits
@@ -43,6 +46,7 @@ class Lookup(NamedTuple):
         missing: The corpora that did not answer.
         is_hit: Whether an agreement answers the query, so that the forest was not asked.
         least: The lowest score of a candidate, if no agreement answers.
+        elsewhere: What other repositories have agreed, if they were asked.
     """
 
     query: str
@@ -53,6 +57,7 @@ class Lookup(NamedTuple):
     missing: tuple[UnavailableCorpus, ...] = ()
     is_hit: bool = False
     least: float = LEAST_CANDIDATE
+    elsewhere: Elsewhere = Elsewhere()
 
     @property
     def known(self) -> tuple[Hit, ...]:
@@ -75,6 +80,13 @@ class Lookup(NamedTuple):
     def notes(self) -> tuple[Hit, ...]:
         """The notes to show, at most `MAX_NOTES`."""
         return tuple(hit for hit in (self.map.hits if self.map else ()) if hit.note)[:MAX_NOTES]
+
+    @property
+    def others(self) -> tuple[Hit, ...]:
+        """The agreements of other repositories to show, without the one that answers."""
+        return best_of(
+            self.elsewhere, but=self.judged.best if self.is_hit and self.judged else None
+        )
 
     @property
     def _is_ready(self) -> bool:
@@ -110,8 +122,19 @@ async def look_up(
     top_k: int,
     *,
     forest_query: str = "",
+    asks_others: bool = False,
 ) -> Lookup:
-    """Ask the map and, if no agreement answers, the forest; `forest_query` is its query if set."""
+    """Ask the map and, if no agreement answers, the forest.
+
+    Args:
+        context: The project.
+        session: The session, if there is one.
+        query: The question.
+        top_k: Maximum hits.
+        forest_query: The question for the forest, if it is another one.
+        asks_others: Whether the map of other repositories may be asked between the two; an answer
+            of it never replaces one of the project's own map.
+    """
     since = time.monotonic()
     answer, missing = await try_search(
         context.searcher, "map", context.searcher.search_map(query, max(top_k, MIN_MAP_HITS))
@@ -122,10 +145,18 @@ async def look_up(
         answer = replace(answer, hits=_siblings_together(judged.hits))
         if _is_answered_by_map(judged, session):
             return Lookup(query, session, judged, answer, is_hit=True)
+    elsewhere = Elsewhere()
+    if asks_others and answer is not None:
+        elsewhere = await ask_elsewhere(context, query, since=since)
+        led = await leading(context, session, query, elsewhere.hits, answer.hits, since=since)
+        if led is not None and led.best is not None and _is_answered_by_map(led, session):
+            answer = replace(answer, hits=(led.best, *answer.hits))
+            return Lookup(query, session, led, answer, is_hit=True, elsewhere=elsewhere)
     found, forest_missing = await try_search(
         context.searcher, "forest", context.searcher.search_forest(forest_query or query, top_k)
     )
-    return Lookup(query, session, judged, answer, found, missing + forest_missing)
+    missing += forest_missing
+    return Lookup(query, session, judged, answer, found, missing, elsewhere=elsewhere)
 
 
 def _by_score_and_meaning(hits: Sequence[Hit]) -> list[Hit]:
@@ -188,6 +219,7 @@ def map_call(
         map_results=logged_hits(judged.hits),
         printed=printed,
         candidates=candidates,
+        elsewhere=logged_hits(lookup.others),
     )
 
 
@@ -221,6 +253,7 @@ async def _record_hit(
             score=best.score,
             symbol_defined=judged.symbol_defined,
             files=judged.files,
+            origin=f"{best.repository}@{best.commit}" if best.foreign else "",
         )
         return step, _present_steps(call_step, step)
 

@@ -183,7 +183,7 @@ def _judged_hit(
         ambiguous=found is not None and _is_ambiguous(context, found),
         remote_only=found is not None
         and not is_proven(shared, _key(agreement))
-        and _is_only_remote(context, found, session),
+        and _is_only_remote(context, found, session, is_foreign=best.foreign),
     )
     files = _matching_files(context, found, definitions) if found else ()
     served = tuple(hit for hit in hits if not hit.agreement or hit.agreement.status in SERVED)
@@ -346,13 +346,19 @@ def _relies_on_alias(
 
 
 def _is_only_remote(
-    context: GatewayContext, standing: AgreementStatus, session: Session | None
+    context: GatewayContext,
+    standing: AgreementStatus,
+    session: Session | None,
+    *,
+    is_foreign: bool,
 ) -> bool:
-    """Return whether only an upstream relates the query to this agreement.
+    """Return whether only an upstream or another repository relates the query to this agreement.
 
     The upstream is configured in a file of the project, so a branch that changes the file could
     make any agreement answer any question.
     """
+    if is_foreign:
+        return True
     agreement = standing.entry.agreement
     if session is None or agreement is None or "devrag-map" not in context.settings.upstreams:
         return False

@@ -121,6 +121,7 @@ async def forest_call(
     budget: int = MAX_SEARCH_TOKENS,
     printed: Iterable[Print] = (),
     candidates: Iterable[MapCandidate] = (),
+    elsewhere: Iterable[Hit] = (),
 ) -> Step:
     """Return the journal's record of a search; its files and symbols are only hypotheses.
 
@@ -136,6 +137,7 @@ async def forest_call(
         budget: Maximum tokens of the texts of all hits; see `hit_answer`.
         printed: What else the answer prints.
         candidates: The agreements that the answer shows.
+        elsewhere: The agreements of other repositories that it shows.
     """
     passages = [
         Passage(project_path_of(context, hit.document), hit.start_line, text)
@@ -153,6 +155,7 @@ async def forest_call(
         forest_results=logged_hits(own),
         printed=(*await run_in_thread(prints_in, context, passages), *printed),
         candidates=candidates,
+        elsewhere=logged_hits(elsewhere),
     )
 
 

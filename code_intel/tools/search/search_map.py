@@ -6,18 +6,27 @@ from typing import Annotated
 
 from pydantic import Field
 
+from code_intel.errors import UsageError
+from code_intel.records import WEAK_SCORE
 from code_intel.session import short_circuit, steps
+from code_intel.session.phases import Phase
 from code_intel.tools.context import decision_log
 from code_intel.tools.context.corpus_service import check_query
 from code_intel.tools.context.degraded import no_answer
 from code_intel.tools.context.gateway import GatewayContext
 from code_intel.tools.context.searchers import UnavailableCorpus, try_search
-from code_intel.tools.declaration import Answer, SessionId
+from code_intel.tools.declaration import BY_NAME, Answer, SessionId
 from code_intel.tools.documents.search import Query
+from code_intel.tools.search.elsewhere.asking import OFF, Elsewhere, ask_elsewhere
+from code_intel.tools.search.elsewhere.rows import best_of, elsewhere_lines, elsewhere_row
 from code_intel.tools.search.map_verdict import MIN_MAP_HITS, judge
 from code_intel.tools.search.search_forest import NO_MAP_HITS, forest_answer, forest_call
 from code_intel.tools.wire.answers import logged_hits
 from code_intel.tools.wire.hit_answers import hit_answer
+from code_intel.tools.wire.suspicion import note_of
+
+MAX_NAMED = 100
+MAX_ELSEWHERE = 5
 
 
 async def search_map(
@@ -27,6 +36,14 @@ async def search_map(
     include_expired: Annotated[
         bool, Field(description="Include agreements that have not been used for a while.")
     ] = True,
+    repositories: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=300)]],
+        Field(
+            max_length=MAX_NAMED,
+            description="Other repositories to ask, too, if the map is shared.",
+            json_schema_extra=BY_NAME,
+        ),
+    ] = [],
     session_id: SessionId = None,
 ) -> Answer:
     """Search only the map: the project's agreements on which symbol a term means.
@@ -34,9 +51,15 @@ async def search_map(
     Returns agreements with their status and a calibrated score ({verification}: probably the same
     thing, {ready}: almost certainly). A hit does not change the phase. If nothing matches,
     search_forest becomes available. If the map is unavailable, hypotheses from the forest (the
-    project's source) are returned.
+    project's source) are returned. With a shared map, elsewhere has what other repositories agreed.
     """
     check_query(query)
+    if repositories and not context.settings.shared.map:
+        raise UsageError(
+            OFF,
+            hint="Omit repositories, or set `map = true` in the table [shared] of config.toml.",
+            details={"field": "repositories"},
+        )
     session, handle = await context.read_session(session_id, "search_map")
     since = time.monotonic()
     answer, missing = await try_search(
@@ -45,6 +68,11 @@ async def search_map(
     if answer is None:
         return await _from_forest(context, handle, query, top_k, missing)
     judged = await judge(context, session, query, answer, since=since)
+    elsewhere = Elsewhere()
+    if repositories or judged.verdict.phase is not Phase.READY:
+        elsewhere = await ask_elsewhere(context, query, since=since, repositories=repositories)
+    shown_elsewhere = best_of(elsewhere, MAX_ELSEWHERE, WEAK_SCORE)
+    rows = [elsewhere_row(hit) for hit in shown_elsewhere]
     async with context.optional_session(handle, "search_map") as locked:
         if locked is not None:
             step = None
@@ -52,7 +80,11 @@ async def search_map(
                 step = short_circuit.map_step(locked.session, judged.verdict, query=query)
             found = sum(hit.agreement is not None for hit in answer.hits)
             call_step = steps.called(
-                "search_map", query, found=found, map_results=logged_hits(judged.hits)
+                "search_map",
+                query,
+                found=found,
+                map_results=logged_hits(judged.hits),
+                elsewhere=logged_hits(shown_elsewhere),
             )
             await locked.append(*([call_step, step] if step else [call_step]))
             decided = decision_log.map_decisions(judged.best, judged.verdict, step, "search_map")
@@ -62,9 +94,16 @@ async def search_map(
         for hit in judged.hits
         if include_expired or hit.agreement is None or hit.agreement.status != "expired"
     )
-    fields = {"source": "map", "query": query, "best_score": hits[0].score if hits else None}
+    fields: dict[str, object] = {
+        "source": "map",
+        "query": query,
+        "best_score": hits[0].score if hits else None,
+    }
     shown = replace(answer, hits=hits[:top_k])
-    return hit_answer(shown, fields, nothing=NO_MAP_HITS.format(query))
+    others = {"elsewhere": rows, "elsewhere_repositories": elsewhere.repositories}
+    fields.update((name, value) for name, value in others.items() if value)
+    after = "\n".join((note_of(rows), *elsewhere_lines(rows))).strip()
+    return hit_answer(shown, fields, nothing=NO_MAP_HITS.format(query), after=after)
 
 
 async def _from_forest(

@@ -29,6 +29,7 @@ from code_intel.tools.context.symbol_facts import can_read_symbols
 from code_intel.tools.declaration import BY_NAME, Answer, SessionId
 from code_intel.tools.search.agreed_places import agreed_code
 from code_intel.tools.search.candidates import shown_candidates
+from code_intel.tools.search.elsewhere.rows import elsewhere_lines, elsewhere_row
 from code_intel.tools.search.map_then_forest import Lookup, look_up, map_call, record
 from code_intel.tools.search.map_verdict import JudgedAnswer
 from code_intel.tools.search.search_forest import forest_call, with_places
@@ -68,7 +69,7 @@ async def search_smart(
             details={"field": "query"},
         )
     check_query(query)
-    found = await look_up(context, session, query, top_k)
+    found = await look_up(context, session, query, top_k, asks_others=True)
     if found.map is None and found.forest is None:
         raise no_answer(found.missing)
     fair, found, weak = await agreed_code(context, found, MAX_SEARCH_TOKENS - MIN_HIT_TOKENS)
@@ -114,6 +115,7 @@ async def _call_step(
         budget=hit_budget(shown),
         printed=printed,
         candidates=candidates,
+        elsewhere=found.others,
     )
 
 
@@ -129,15 +131,17 @@ def _answer(
     candidates = [] if found.is_hit else [agreement_data(hit) for hit in found.known]
     notes = [] if found.is_hit else [note_data(hit) for hit in found.notes]
     places = [item.data for item in shown]
+    elsewhere = [elsewhere_row(hit) for hit in found.others]
     call = submission_call(session, first.symbol, first.file) if first else {}
     lines = (
-        note_of([*candidates, *notes, *places]),
+        note_of([*candidates, *notes, *places, *elsewhere]),
         *agreement_lines(candidates),
         *map(note_line, notes),
         *(item.text for item in shown),
+        *elsewhere_lines(elsewhere),
         call_text(call),
     )
-    added = {"map": candidates, "notes": notes, "places": places}
+    added = {"map": candidates, "notes": notes, "places": places, "elsewhere": elsewhere}
     data = {**answer.data, **{name: rows for name, rows in added.items() if rows}, **call}
     return replace(answer, data=data, text="\n".join(filter(None, (answer.text, *lines))))
 

@@ -1,7 +1,8 @@
-"""Prove agreements of a shared map by the project's own index (docs/decisions/0086).
+"""Prove agreements of others by the project's own index (docs/decisions/0086 and 0098).
 
-A shared map is an upstream behind a URL. What it sends is untrusted: its digest is only compared
-with the digest that the local index computed for the symbol, and its texts and files do not count.
+They come from a shared map, which is an upstream behind a URL, or from other repositories. What
+they say is untrusted: the digest is only compared with the digest that the local index computed for
+the symbol, and texts and files do not count.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,6 +20,8 @@ from code_intel.tools.context.gateway import GatewayContext
 
 PROVEN = "The shared map confirms it, and its symbol has the same code in this project."
 DIFFERENT = "The shared map has it, but its symbol has other code in this project."
+PROVEN_ELSEWHERE = "Another repository has it, and its symbol has the same code in this project."
+DIFFERENT_ELSEWHERE = "Another repository has it, but its symbol has other code in this project."
 COMPLETE = frozenset({"fresh", "stale"})
 """States of an index that covers every file."""
 
@@ -26,13 +29,15 @@ COMPLETE = frozenset({"fresh", "stale"})
 def shared_standings(
     context: GatewayContext, hits: Iterable[Hit], *, since: float = NOW
 ) -> Mapping[Key, AgreementStatus]:
-    """Return the status of each agreement that a shared map says is valid, by its key.
+    """Return the status of each agreement that others say is valid, by its key.
 
     It is `valid` if the local index proves it, else `unchecked`. Agreements whose symbol this
-    project does not define are left out. Without a shared map, there are none.
+    project does not define are left out, and so are the project's own ones.
     """
     upstream = context.settings.upstreams.get("devrag-map")
-    if upstream is None or not upstream.url or context.forest.freshness().state not in COMPLETE:
+    is_shared = upstream is not None and bool(upstream.url)
+    hits = [hit for hit in hits if hit.foreign or is_shared]
+    if not hits or context.forest.freshness().state not in COMPLETE:
         return {}
     objections = context.map_cache.snapshot(context.settings, since=since).objections
     found: dict[Key, AgreementStatus] = {}
@@ -45,12 +50,15 @@ def shared_standings(
             continue
         key = make_key(agreed.nl_term, agreed.symbol)
         place = _same_code(agreed, own_definitions(agreed, facts) or facts.definitions)
+        if place and hit.foreign and not place.body:  # so short that it says nothing
+            place = None
+        reasons = (PROVEN_ELSEWHERE, DIFFERENT_ELSEWHERE) if hit.foreign else (PROVEN, DIFFERENT)
         files = (FileReference(place.file, place.line),) if place else ()
         entry = Agreement(agreed.nl_term, agreed.symbol, files=files, digest=agreed.digest)
         found[key] = AgreementStatus(
             AgreementEntry(Path(), entry, ""),
             validity="valid" if place else "unchecked",
-            reasons=(PROVEN if place else DIFFERENT,),
+            reasons=(reasons[place is None],),
             confirmed=place is not None,
             objections=objections.get(key, NO_OBJECTIONS),
         )

@@ -16,6 +16,7 @@ from code_intel.tools.context.degraded import (
 )
 from code_intel.tools.context.place_answers import ShownPlace
 from code_intel.tools.context.symbol_facts import can_read_symbols
+from code_intel.tools.search.elsewhere.rows import elsewhere_lines, elsewhere_row
 from code_intel.tools.search.map_then_forest import Lookup
 from code_intel.tools.search.search_smart import ANSWERED, hit_message
 from code_intel.tools.wire.agreement_rows import agreement_data, agreement_lines
@@ -64,6 +65,7 @@ class Start(NamedTuple):
             "map": [agreement_data(hit) for hit in self.found.known],
             "notes": [note_data(hit) for hit in self.found.notes],
             "places": [item.data for item in self.shown],
+            "elsewhere": [elsewhere_row(hit) for hit in self.found.others],
             "index": index_data(answer.index) if answer and index_text(answer.index) else None,
             **unavailable_data(self.found.missing),
             "next_reads": reading_call(self.reads).get("next_call"),
@@ -85,9 +87,10 @@ class Start(NamedTuple):
         session = self.session
         agreements = [agreement_data(hit) for hit in self.found.known]
         notes = [note_data(hit) for hit in self.found.notes]
+        elsewhere = [elsewhere_row(hit) for hit in self.found.others]
         answer = self.found.forest or self.found.map
         lines = (
-            note_of([*agreements, *notes, *(item.data for item in self.shown)]),
+            note_of([*agreements, *notes, *(item.data for item in self.shown), *elsewhere]),
             f"session_id: {self.handle}",
             f"{session.phase}. Risk {session.risk}: {session.risk_reason or RISK_REASON}.",
             *(f"{name}: {error}." for name, error in self.slot_errors.items()),
@@ -96,6 +99,7 @@ class Start(NamedTuple):
             *agreement_lines(agreements),
             *map(note_line, notes),
             *(item.text for item in self.shown),
+            *elsewhere_lines(elsewhere),
             call_text(reading_call(self.reads), "next_reads"),
             call_text(self.next_call),
         )

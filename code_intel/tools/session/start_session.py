@@ -193,7 +193,12 @@ async def _search(context: GatewayContext, session: Session) -> Lookup:
     if context.upstream is None:
         return Lookup(session.own_words, session, None, None)
     return await look_up(
-        context, session, session.own_words, FOREST_HITS, forest_query=session.all_words
+        context,
+        session,
+        session.own_words,
+        FOREST_HITS,
+        forest_query=session.all_words,
+        asks_others=True,
     )
 
 
@@ -256,4 +261,5 @@ async def call_step(
         forest_results=None if found.is_hit else logged_hits(hits),
         printed=await run_in_thread(prints_of_places, context, shown),
         candidates=shown_candidates(found, session),
+        elsewhere=logged_hits(found.others),
     )

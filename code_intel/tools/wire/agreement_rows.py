@@ -9,7 +9,7 @@ from typing import Any
 from code_intel.foundation.text import visible
 from code_intel.learned.recall.recall import fold
 from code_intel.records import Hit
-from code_intel.tools.wire.answers import MAX_EVIDENCE_CHARS, files_data
+from code_intel.tools.wire.answers import COMMIT_DIGITS, MAX_EVIDENCE_CHARS, files_data
 from code_intel.tools.wire.suspicion import flags_of
 
 
@@ -18,6 +18,8 @@ def agreement_data(hit: Hit) -> dict[str, Any]:
     agreement = hit.agreement
     assert agreement is not None  # noqa: S101 - only agreements are shown
     row = {
+        "repository": hit.repository if hit.foreign else "",
+        "commit": hit.commit[:COMMIT_DIGITS] if hit.foreign else "",
         "nl_term": agreement.nl_term,
         "symbol": agreement.symbol,
         "renamed_to": agreement.renamed_to,
@@ -44,8 +46,9 @@ def agreement_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
 def _line(row: dict[str, Any], term: str) -> str:
     now = f" (now {row['renamed_to']})" if "renamed_to" in row else ""
     role = f" ({row['role']})" if "role" in row else ""
+    origin = f" (from {row['repository']}@{row['commit']})" if "repository" in row else ""
     parts = (
-        f"{term} → {row['symbol']}{now}{role}  [{row['status']}]",
+        f"{term} → {row['symbol']}{now}{role}  [{row['status']}]{origin}",
         f"{row['score']:.2f}" if "score" in row else "",
         ", ".join(row.get("files", ())),
         "; ".join(row.get("reasons", ())),

@@ -232,6 +232,7 @@ def logged_hits(hits: Iterable[Hit]) -> list[dict[str, Any]]:
             "symbol": hit.agreement.symbol if hit.agreement else hit.symbol,
             "score": None if hit.score is None else round(hit.score, 4),
             "status": _status_of(hit),
+            **({"origin": f"{hit.repository}@{hit.commit}"} if hit.foreign else {}),
         }
         for hit in hits
     ]
@@ -325,6 +326,7 @@ def _hit_text(number: int, hit: Hit, text: str) -> str:
         reasons = "".join(f"\n   {visible(line)}" for line in (*found.reasons, *evidence))
         role = f" ({found.role})" if found.role else ""
         head = f"{number}. {found.nl_term} → {found.symbol}{renamed}{role}  [{found.status}]{score}"
+        head += f" (from {hit.repository}@{hit.commit[:COMMIT_DIGITS]})" if hit.foreign else ""
         return f"{visible(head)}\n   {files}{reasons}"
     if hit.note is not None:
         head = f"{number}. {hit.note.kind}: {hit.note.title}  [{hit.note.status}]{score}"

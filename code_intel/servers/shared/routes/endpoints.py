@@ -4,6 +4,7 @@ A repository that the caller may not read answers as one that does not exist.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -13,6 +14,14 @@ from code_intel.errors import UsageError
 from code_intel.forest.source_store import SourceStore
 from code_intel.servers.shared.services import Caller, not_found
 from code_intel.shared import pushes
+from code_intel.shared.agreements.candidates import find_agreements
+from code_intel.shared.agreements.wire import (
+    FIND_AGREEMENTS,
+    MAP_PATH,
+    MAP_PREFIX,
+    FindAgreements,
+    FoundAgreements,
+)
 from code_intel.shared.calls import METHODS, STORE_CALLS, StoreCalls
 from code_intel.shared.layers import digest_of
 from code_intel.shared.pushes import wire_generation
@@ -160,6 +169,33 @@ ENDPOINTS = (
     Endpoint("POST", "/push/finish", pushes.FINISH_PUSH, finish_push),
 )
 """The protocol."""
+
+
+def agreements(caller: Caller, asked: FindAgreements) -> FoundAgreements:
+    """Return the agreements that may answer a question, of repositories that the caller may read.
+
+    A repository that it names and may not read is left out, as one without agreements is.
+    """
+    found = find_agreements(caller.services.index.agreements, caller.principal.may_read, asked)
+    caller.record.add_repositories({each.repository for each in found.agreements})
+    return found
+
+
+def _of_agreements(endpoint: Endpoint) -> Endpoint:
+    """Return the same endpoint for the index of agreements."""
+
+    def answer(caller: Caller, asked: Any) -> object:
+        services = replace(caller.services, index=caller.services.index.agreements)
+        return endpoint.answer(caller._replace(services=services), asked)
+
+    return endpoint._replace(path=f"{MAP_PREFIX}{endpoint.path}", answer=answer)
+
+
+MAP_ENDPOINTS = (
+    Endpoint("POST", MAP_PATH, FIND_AGREEMENTS, agreements),
+    *(_of_agreements(each) for each in ENDPOINTS if each.path.startswith("/push/")),
+)
+"""The protocol of the map: a question, and the same push as that of the source."""
 
 
 def _vectors(caller: Caller, repository: str, cards: Iterable[str]) -> dict[str, bytes]:

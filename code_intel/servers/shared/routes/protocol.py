@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from code_intel.servers.shared.routes.api import ApiRoute
-from code_intel.servers.shared.routes.endpoints import ENDPOINTS, Endpoint
+from code_intel.servers.shared.routes.endpoints import ENDPOINTS, MAP_ENDPOINTS, Endpoint
 from code_intel.servers.shared.services import Caller
 from code_intel.shared.wire import VERSION, pack, unpack
 
@@ -31,6 +31,6 @@ def _answer(endpoint: Endpoint, caller: Caller, body: bytes) -> bytes:
 
 PROTOCOL_ROUTES = tuple(
     ApiRoute(each.verb, f"{VERSION}{each.path}", partial(_handle, each), pushes=each.has_large_body)
-    for each in ENDPOINTS
+    for each in (*ENDPOINTS, *MAP_ENDPOINTS)
 )
 """The routes of the protocol."""

@@ -3,6 +3,12 @@
 from code_intel.servers.shared.tools.find_definitions import find_definitions
 from code_intel.servers.shared.tools.list_repositories import list_repositories
 from code_intel.servers.shared.tools.search_forest import search_forest
+from code_intel.servers.shared.tools.search_map import search_map
 from code_intel.tools.declaration import Tool
 
-TOOLS: tuple[Tool, ...] = (Tool(search_forest), Tool(find_definitions), Tool(list_repositories))
+TOOLS: tuple[Tool, ...] = (
+    Tool(search_forest),
+    Tool(search_map),
+    Tool(find_definitions),
+    Tool(list_repositories),
+)
