@@ -88,7 +88,11 @@ def main() -> None:
     parser.add_argument(
         "--without", action="append", default=[], help="leave out a row of the ranking, in both"
     )
-    parser.add_argument("--address", default="", help="the URL of Milvus; by default Milvus Lite")
+    parser.add_argument(
+        "--address",
+        default="",
+        help="URL, or the file of Milvus Lite to keep; by default a new one",
+    )
     parser.add_argument("--token", default="", help="the token for --address")
     parser.add_argument("--speed", type=int, default=0, metavar="CHUNKS", help="measure the time")
     args = parser.parse_args()
@@ -170,6 +174,8 @@ def pushed(index: SharedIndex, repository: str, store: Store) -> Generation:
     digests = {path: digest for path, _, digest in store.digests()}
     settings = digest_of("settings", store.model() or "")
     plan = plan_layers(repository, settings, digests, None, {})
+    if (known := index.generation(plan.generation)) is not None:
+        return known
     for start in range(0, len(plan.files), FILES_PER_WRITE):
         paths = plan.files[start : start + FILES_PER_WRITE]
         files: list[SharedFile] = []

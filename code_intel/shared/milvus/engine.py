@@ -35,6 +35,11 @@ HOW_TO_INSTALL = (
 )
 _DENIED = ("unauthenticated", "permission", "auth check failure", "privilege")
 _LOGGERS = ("pymilvus", "pymilvus.milvus_client", "pymilvus.bulk_writer", "milvus_lite", "grpc")
+_GRPC_OPTIONS = {
+    "grpc.keepalive_time_ms": 300_000,
+    "grpc.keepalive_permit_without_calls": False,
+}
+"""pymilvus would ping every ten seconds; servers of gRPC close such connections by default."""
 _RATE_LIMITS = frozenset({8, 9})
 """Codes of pymilvus for a request that the server refuses for now."""
 
@@ -130,7 +135,11 @@ class Engine:
         try:
             with self._errors():
                 self._client.create_collection(
-                    name, schema=schema, index_params=params, consistency_level="Strong"
+                    name,
+                    schema=schema,
+                    index_params=params,
+                    consistency_level="Strong",
+                    timeout=TIMEOUT_S,
                 )
         except CodeIntelError:
             if name not in self.collections():  # another process has created it meanwhile
@@ -219,6 +228,7 @@ class Engine:
         consistency: Consistency,
     ) -> list[list[Found]]:
         """Return the best rows for each query, best first."""
+        params = {"ef": max(64, 2 * limit)} if metric == "COSINE" else {}
         with self._errors():
             answers = self._client.search(
                 name,
@@ -227,7 +237,7 @@ class Engine:
                 limit=limit,
                 filter=condition,
                 output_fields=[*fields],
-                search_params={"metric_type": metric, "params": {"ef": max(64, 2 * limit)}},
+                search_params={"metric_type": metric, "params": params},
                 consistency_level=consistency,
                 timeout=TIMEOUT_S,
             )
@@ -309,7 +319,7 @@ def _client(uri: str, token: str, address: str) -> Any:
     from pymilvus import MilvusClient, MilvusException
 
     try:
-        return MilvusClient(uri, token=token, timeout=CONNECT_S)
+        return MilvusClient(uri, token=token, timeout=CONNECT_S, grpc_options=_GRPC_OPTIONS)
     except (MilvusException, grpc.RpcError, ValueError) as error:
         raise _translated(error, address) from error
 

@@ -114,8 +114,11 @@ def opened(engine: Engine, dimensions: int) -> Opened:
         if short not in found.get(VERSION, {}):
             engine.create(name, _sized(FIELDS[short], dimensions), _indexes(engine, short))
         engine.load(name)
-    size = engine.vector_size(names["vectors"])
-    return Opened(names, size, {version: found[version] for version in found if version < VERSION})
+    older = {version: found[version] for version in found if version < VERSION}
+    for old in older.values():
+        if "vectors" in old:
+            engine.load(old["vectors"])
+    return Opened(names, engine.vector_size(names["vectors"]), older)
 
 
 def check_version(engine: Engine) -> None:

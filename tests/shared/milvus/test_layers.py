@@ -8,7 +8,7 @@ import pytest
 
 from code_intel.errors import ConflictError, NotFoundError, UsageError
 from code_intel.shared.layers import MAX_HIDDEN, MAX_LAYERS, plan_layers
-from code_intel.shared.milvus import SharedIndex, SharedStore
+from code_intel.shared.milvus import SharedIndex, SharedStore, finishing
 from code_intel.shared.records import Generation, Layer
 from pushes import SETTINGS, Push, digest_of_text, pushed, vector_of
 
@@ -260,6 +260,24 @@ def test_long_contents_take_several_rows(shared_index: SharedIndex, name: str) -
         shared_index, f"{name}/same", {f"{n}.py": "def same(): pass\n" for n in range(400)}
     )
     assert len(shared_index.store([same]).definition_chunks("same")) == 400
+
+
+def test_a_large_layer_is_read_several_times(
+    shared_index: SharedIndex, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = pushed(shared_index, f"{name}/whole", FIRST)
+    second = pushed(shared_index, f"{name}/whole", SECOND)
+    monkeypatch.setattr(finishing, "FILES_PER_PASS", 1)
+    passes = [pushed(shared_index, f"{name}/passes", texts) for texts in (FIRST, SECOND)]
+    terms = ["shar", "chang", "alpha", "beta", "word", "py"]
+    for one, several in zip((first, second), passes, strict=True):
+        assert (one.files, one.chunks) == (several.files, several.chunks)
+        whole, parts = shared_index.store([one]), shared_index.store([several])
+        assert whole.word_counts(terms) == parts.word_counts(terms)
+        for symbol in ("alpha", "alpha_two", "beta", "gamma", "delta"):
+            expected = whole.definitions(symbol, exact=False, limit=9)
+            assert parts.definitions(symbol, exact=False, limit=9) == expected
+    check_second(shared_index.store(passes[1:]))
 
 
 def test_a_layer_without_files_is_complete(shared_index: SharedIndex, name: str) -> None:
