@@ -163,7 +163,9 @@ class SharedIndex:
         """
         place = writing.place_of(repository, layer)
         writing.check(files, vectors, self.dimensions)
-        average = self._records.note_write(place, [chunk for file in files for chunk in file.chunks])
+        average = self._records.note_write(
+            place, [chunk for file in files for chunk in file.chunks]
+        )
         engine, names, contents = self._engine, self._opened.names, self._reading.contents
         engine.upsert(
             names["words"],
