@@ -84,7 +84,7 @@ class Records:
         key = key_of("head", head.repository, head.branch)
         self._contents.put([Content(key, head.repository, "", "head", head.branch, [*head])])
 
-    def touch(self, place: Place, chunks: Sequence[SharedChunk] = ()) -> float:
+    def note_write(self, place: Place, chunks: Sequence[SharedChunk] = ()) -> float:
         """Note that a layer is being written, so that it can be removed if it is not finished.
 
         Returns:

@@ -179,7 +179,9 @@ class SharedIndex:
         """
         place = writing.place_of(repository, layer)
         writing.check(files, vectors, self.dimensions)
-        average = self._records.touch(place, [chunk for file in files for chunk in file.chunks])
+        average = self._records.note_write(
+            place, [chunk for file in files for chunk in file.chunks]
+        )
         engine, names, contents = self._engine, self._opened.names, self._reading.contents
         engine.upsert(
             names["words"],
@@ -210,7 +212,7 @@ class SharedIndex:
         repository = generation.repository
         average = 0.0
         for layer in generation.layers:
-            average = self._records.touch(writing.place_of(repository, layer.id))
+            average = self._records.note_write(writing.place_of(repository, layer.id))
         reading = self._reading
         done = finish_layers(generation, average, reading.contents, reading.symbols, reading.tables)
         now = datetime.now(UTC).isoformat(timespec="seconds")
