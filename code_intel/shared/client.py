@@ -54,7 +54,7 @@ class SharedIndexError(UpstreamError):
     """
 
     code = "shared_failed"
-    remedy = "Check shared.url and the token; `code-intel doctor` shows what is wrong."
+    remedy = f"Check shared.url and {TOKEN_VARIABLE}. Without the server, the local index answers."
 
     def __init__(
         self, message: str, *, status: int = 0, is_temporary: bool = True, retry_after_s: float = 0
