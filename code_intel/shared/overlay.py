@@ -102,6 +102,11 @@ class Overlay:
         with state.remote.question():
             yield state
 
+    def join(self) -> None:
+        """Wait for the work in the background."""
+        if self._thread is not None:
+            self._thread.join()
+
     def close(self) -> None:
         """Close the local index that the overlay has opened."""
         if self._own is not None:

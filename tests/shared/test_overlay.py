@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from code_intel.forest.dependencies.build import graph_of
 from code_intel.index.store import Store
 from code_intel.shared import client
 from code_intel.shared.connection import close_connections, connection_of
+from code_intel.shared.overlay import Overlay
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.repositories.shared_forest import close_overlays
 from programs import git
@@ -214,6 +216,31 @@ def test_a_gateway_asks_the_server_until_its_own_index_is_complete(
     finally:
         for service in services:
             service.index.close()
+
+
+def test_a_process_that_stays_ranks_by_imports_of_both_indexes(
+    team: Team, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team.use("push:shop/*", name="farm")
+    root = team.repository(name, {**FILES, "src/shop.py": "from src.cart import Cart\n"})
+    run(capsys, "push", "--words-only", "--project", str(root))
+    clone = developer(team, capsys, root)
+    write(clone, {"src/new.py": "from src.cart import Cart\n\ncart = Cart()\n"})
+    connection = connection_of(settings_of(clone))
+    assert connection is not None
+    overlay = Overlay(connection, settings_of(clone).forest)
+    overlay.wants_graph = True
+    with overlay.question(lambda _model: False) as state:
+        overlay.index_now(state.differing)
+    overlay.join()
+    with overlay.question(lambda _model: False):
+        pass
+    overlay.join()
+    with overlay.question(lambda _model: False) as state:
+        assert state.has_graph
+        importers = graph_of(state.union).inbound("src/cart.py")
+    overlay.close()
+    assert set(importers) == {"src/shop.py", "src/new.py"}
 
 
 def fail(path: str) -> None:
