@@ -33,6 +33,7 @@ ALIVE_S = 60.0
 FIRST_PAUSE_S, MAX_PAUSE_S = 10.0, 300.0
 """How long no call is made after the first failure, and after many."""
 STATUS_TEXTS = {
+    HTTPStatus.BAD_REQUEST: "the server does not accept the request; use its version of code-intel",
     HTTPStatus.UNAUTHORIZED: f"the server does not accept the token in {TOKEN_VARIABLE}",
     HTTPStatus.FORBIDDEN: f"the token in {TOKEN_VARIABLE} does not allow this",
     HTTPStatus.NOT_FOUND: "the server has no such repository that the token may read",
@@ -54,7 +55,7 @@ class SharedIndexError(UpstreamError):
     """
 
     code = "shared_failed"
-    remedy = "Check shared.url and the token; `code-intel doctor` shows what is wrong."
+    remedy = f"Check shared.url and {TOKEN_VARIABLE}. Without the server, the local index answers."
 
     def __init__(
         self, message: str, *, status: int = 0, is_temporary: bool = True, retry_after_s: float = 0

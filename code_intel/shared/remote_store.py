@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.foundation import durable
-from code_intel.foundation.text import hidden_character
 from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
 from code_intel.records import Definition
 from code_intel.shared.calls import MAX_HITS, MAX_TERMS, METHODS, RESULTS, WireHits
@@ -23,9 +22,9 @@ from code_intel.shared.records import Generation
 from code_intel.shared.wire import (
     MAX_CALLS,
     MAX_CHUNK_ID,
-    MAX_NAME_CHARS,
     WireError,
     is_document,
+    is_name,
     pack,
     unpack,
     vector_text,
@@ -342,8 +341,7 @@ def _checked(method: str, answer: object) -> Any:
 
 def _names(texts: Iterable[str]) -> list[str]:
     """Return the texts that an index can have as tokens or symbols."""
-    found = dict.fromkeys(text for text in texts if len(text) <= MAX_NAME_CHARS)
-    return [text for text in found if not hidden_character(text)][:MAX_TERMS]
+    return list(dict.fromkeys(filter(is_name, texts)))[:MAX_TERMS]
 
 
 def _ids(ids: Iterable[int]) -> list[int]:

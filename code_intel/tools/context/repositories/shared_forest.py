@@ -83,6 +83,7 @@ def _overlay_of(connection: Connection, service: "CorpusService") -> Overlay:
     """Return the overlay of a connection, one per process."""
     with _lock:
         found = _overlays.pop(connection, None) or Overlay(connection, service.index.config)
+        found.wants_graph = found.wants_graph or not service.index.readonly
         _overlays[connection] = found
         while len(_overlays) > MAX_OVERLAYS:
             _overlays.popitem(last=False)[1].close()
