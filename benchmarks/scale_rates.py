@@ -148,7 +148,7 @@ def engine_rates(real: Vectors) -> dict[str, Any]:
     started = time.process_time()
     graph.add(made)
     built = time.process_time() - started
-    lists = faiss.index_factory(DIMENSIONS, f"IVF{LISTS},SQ8", faiss.METRIC_INNER_PRODUCT)
+    lists: Any = faiss.index_factory(DIMENSIONS, f"IVF{LISTS},SQ8", faiss.METRIC_INNER_PRODUCT)
     lists.train(made)
     lists.add(made)
     lists.nprobe = LISTS // 16
