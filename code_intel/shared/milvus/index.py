@@ -173,10 +173,13 @@ class SharedIndex:
         """
         place = writing.place_of(repository, layer)
         writing.check(files, vectors, self.dimensions)
-        self._records.touch(place)
+        average = self._records.note_write(
+            place, [chunk for file in files for chunk in file.chunks]
+        )
         engine, names, contents = self._engine, self._opened.names, self._reading.contents
         engine.upsert(
-            names["words"], (row for file in files for row in writing.word_rows(place, file))
+            names["words"],
+            (row for file in files for row in writing.word_rows(place, file, average)),
         )
         engine.upsert(
             names["vectors"],
@@ -200,17 +203,21 @@ class SharedIndex:
         known = self._records.generation(generation.id)
         if known is not None:
             generation = known._replace(commit=generation.commit)
+        repository = generation.repository
+        average = 0.0
         for layer in generation.layers:
-            self._records.touch(writing.place_of(generation.repository, layer.id))
+            average = self._records.note_write(writing.place_of(repository, layer.id))
         reading = self._reading
-        files, chunks = finish_layers(generation, reading.contents, reading.symbols, reading.tables)
+        done = finish_layers(generation, average, reading.contents, reading.symbols, reading.tables)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._records.put_generation(
-            generation._replace(files=files, chunks=chunks, created_at=now)
+            generation._replace(files=done.files, chunks=done.chunks, created_at=now)
         )
+        if done.chunks:
+            self._records.put_average(repository, done.tokens / done.chunks)
         for short in ("words", "vectors") if known is None else ():
             self._engine.flush(self._opened.names[short])
-        head = Head(generation.repository, branch, generation.commit, generation.id)
+        head = Head(repository, branch, generation.commit, generation.id)
         self._records.put_head(head)
         return head
 
