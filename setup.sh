@@ -11,6 +11,7 @@
 #     --with-sentence-transformers
 #                     also install the extra that runs other embedding models (1.4 GB or more)
 #     --with-milvus   also install the extra for an index that machines share (350 MB)
+#     --with-shared   also install the extra for the server of such an index (350 MB)
 #     --dry-run       show what would change in PROJECT; change nothing
 #     --remove        remove what was written and indexed; agreements stay
 #   ./setup.sh test [--quick | --all] [PYTEST ARGUMENT]...
@@ -126,6 +127,7 @@ size_of() { # say what a file of requirements/ installs; .ci/run compares the fi
     default) size="code-intel and its model: 150 MB to download, 300 MB on disk" ;;
     dev) size="dev, the tools of the tests: 135 MB to download, 430 MB on disk" ;;
     milvus) size="milvus, for a shared index: 110 MB to download, 350 MB on disk" ;;
+    shared) size="shared, for the server of a shared index: 110 MB to download, 350 MB on disk" ;;
     *) size="$1: 1.4 GB on disk; more on Linux, where torch brings CUDA" ;;
   esac
   printf '%s (%s packages)' "$size" "$(packages "$here/requirements/$1.txt")"
@@ -282,6 +284,7 @@ read_line() { # sets project, only, extra and options (for init) from the comman
       --commands | --instructions) options+=("$word") ;;
       --with-sentence-transformers) extra=$extra,sentence-transformers ;;
       --with-milvus) extra=$extra,milvus ;;
+      --with-shared) extra=$extra,shared ;;
       --dry-run | --remove) options+=("$word") only=$only$word ;;
       --) [ $# -eq 0 ] || { name_project "$1"; shift; } ;;
       -*) fail "there is no option $word." \
@@ -359,6 +362,6 @@ set_up() {
 
 case "${1:-}" in
   test) shift; run_tests "$@" ;;
-  -h | --help) sed -n '2,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
+  -h | --help) sed -n '2,27s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" ;;
   *) set_up "$@" ;;
 esac

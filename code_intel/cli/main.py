@@ -75,7 +75,7 @@ COMMANDS = (
     CliCommand(
         "serve-shared", "code_intel.cli.serve_shared", "serve the shared index of many repositories"
     ),
-    CliCommand("shared", "code_intel.cli.shared", "manage the tokens of `serve-shared`"),
+    CliCommand("shared", "code_intel.cli.shared", "manage tokens and data of `serve-shared`"),
     CliCommand("hook", "code_intel.cli.hook.command", "answer an event of a client's hook"),
     CliCommand(
         "completion", "code_intel.cli.completion", "print a script that completes words in a shell"

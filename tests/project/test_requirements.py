@@ -17,7 +17,7 @@ LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 PIN = re.compile(r"([a-z0-9-]+)==(\S+)(?: ; .+)? \\")
 DIGEST = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-WITH_MCP = {"httpx2", "mcp_types"}
+WITH_MCP = {"httpx2", "jwt", "mcp_types", "opentelemetry"}
 """Packages that the product imports and that mcp brings in the version that it needs."""
 WITH_PYMILVUS = {"dotenv", "grpc"}
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
@@ -75,7 +75,7 @@ def imported_packages() -> Iterator[tuple[str, str]]:
 
 
 def test_the_product_imports_only_its_dependencies() -> None:
-    texts = [*PROJECT["dependencies"], *EXTRAS["sentence-transformers"], *EXTRAS["milvus"]]
+    texts = [*PROJECT["dependencies"], *EXTRAS["sentence-transformers"], *EXTRAS["shared"]]
     declared = {canonicalize_name(Requirement(text).name) for text in texts}
     of_module = packages_distributions()
     foreign = {

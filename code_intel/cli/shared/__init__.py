@@ -1,4 +1,4 @@
-"""Manage the server of a shared index: its tokens.
+"""Manage the server of a shared index: its tokens and its data.
 
 `code-intel serve-shared` runs the server.
 """

@@ -5,7 +5,8 @@ imports pymilvus or milvus_lite, and both are imported when a connection is open
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -40,6 +41,8 @@ _GRPC_OPTIONS = {
     "grpc.keepalive_permit_without_calls": False,
 }
 """pymilvus would ping every ten seconds; servers of gRPC close such connections by default."""
+_RELEASED = re.compile("state 'released'|not loaded")
+"""Milvus Lite loads no collection when it starts."""
 _RATE_LIMITS = frozenset({8, 9})
 """Codes of pymilvus for a request that the server refuses for now."""
 
@@ -188,14 +191,14 @@ class Engine:
     ) -> Iterator[Row]:
         """Yield the rows with those primary keys that exist, in any order."""
         for some in batches(dict.fromkeys(ids), READ_ROWS):
-            with self._errors():
-                yield from self._client.get(
-                    name,
-                    ids=some,
-                    output_fields=[*fields],
-                    consistency_level=consistency,
-                    timeout=TIMEOUT_S,
-                )
+            yield from self._loaded(
+                name,
+                self._client.get,
+                ids=some,
+                output_fields=[*fields],
+                consistency_level=consistency,
+                timeout=TIMEOUT_S,
+            )
 
     def query(
         self, name: str, condition: str, fields: Sequence[str], limit: int = 0
@@ -208,11 +211,9 @@ class Engine:
             "timeout": TIMEOUT_S,
         }
         if limit:
-            with self._errors():
-                yield from self._client.query(name, limit=limit, **options)
+            yield from self._loaded(name, self._client.query, limit=limit, **options)
             return
-        with self._errors():
-            pages = self._client.query_iterator(name, batch_size=LIST_ROWS, **options)
+        pages = self._loaded(name, self._client.query_iterator, batch_size=LIST_ROWS, **options)
         try:
             while True:
                 with self._errors():
@@ -236,18 +237,19 @@ class Engine:
     ) -> list[list[Found]]:
         """Return the best rows for each query, best first."""
         params = {"ef": max(64, 2 * limit)} if field == "vector" else {}
+        answers = self._loaded(
+            name,
+            self._client.search,
+            data=[*queries],
+            anns_field=field,
+            limit=limit,
+            filter=condition,
+            output_fields=[*fields],
+            search_params={"metric_type": metric, "params": params},
+            consistency_level=consistency,
+            timeout=TIMEOUT_S,
+        )
         with self._errors():
-            answers = self._client.search(
-                name,
-                data=[*queries],
-                anns_field=field,
-                limit=limit,
-                filter=condition,
-                output_fields=[*fields],
-                search_params={"metric_type": metric, "params": params},
-                consistency_level=consistency,
-                timeout=TIMEOUT_S,
-            )
             return [
                 [Found(hit["id"], float(hit["distance"]), hit["entity"]) for hit in hits]
                 for hits in answers
@@ -256,13 +258,24 @@ class Engine:
     def upsert(self, name: str, rows: Iterable[Row]) -> None:
         """Write rows; a row replaces the one with its primary key."""
         for some in _of_size(rows):
-            with self._errors():
-                self._client.upsert(name, some, timeout=TIMEOUT_S)
+            self._loaded(name, self._client.upsert, data=some, timeout=TIMEOUT_S)
 
     def delete(self, name: str, condition: str) -> None:
         """Delete the rows that match a condition."""
+        self._loaded(name, self._client.delete, filter=condition, timeout=TIMEOUT_S)
+
+    def _loaded(self, name: str, call: Callable[..., Any], **options: Any) -> Any:
+        """Call Milvus; if a restart has released the collection, load it and call again."""
+        from pymilvus import MilvusException
+
         with self._errors():
-            self._client.delete(name, filter=condition, timeout=TIMEOUT_S)
+            try:
+                return call(name, **options)
+            except MilvusException as error:
+                if not _RELEASED.search(str(error)):
+                    raise
+                self._client.load_collection(name, timeout=TIMEOUT_S)
+                return call(name, **options)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

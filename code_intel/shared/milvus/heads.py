@@ -33,14 +33,21 @@ class Records:
         value = self._contents.get_one(key_of("head", repository, branch))
         return None if value is None else Head(*value)
 
-    def heads(self) -> list[Head]:
-        """Return all heads, sorted."""
-        return sorted(Head(*value) for value in self._contents.of_kind("head").values())
+    def heads(self, repositories: Sequence[str] = ()) -> list[Head]:
+        """Return all heads, or those of some repositories, sorted."""
+        found = self._contents.of_kind("head", repositories)
+        return sorted(Head(*value) for value in found.values())
 
     def generation(self, generation: str) -> Generation | None:
         """Return a generation, or None."""
         value = self._contents.get_one(key_of("generation", generation))
         return None if value is None else _stored(value).generation
+
+    def generations_of(self, ids: Sequence[str]) -> dict[str, Generation]:
+        """Return the generations with these ids that exist."""
+        found = self._contents.get(key_of("generation", each) for each in ids)
+        stored = (_stored(value).generation for value in found.values())
+        return {each.id: each for each in stored}
 
     def generation_at(self, repository: str, commits: Sequence[str]) -> Generation | None:
         """Return the generation of the first of some commits that has one."""

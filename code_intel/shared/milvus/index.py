@@ -84,9 +84,19 @@ class SharedIndex:
 
     # --- what there is
 
-    def heads(self, may_read: Callable[[str], bool]) -> list[Head]:
-        """Return the heads of the repositories that the caller may read, sorted."""
-        return [head for head in self._records.heads() if may_read(head.repository)]
+    def heads(
+        self, may_read: Callable[[str], bool], repositories: Sequence[str] = ()
+    ) -> list[Head]:
+        """Return the heads of the repositories that the caller may read, sorted.
+
+        Args:
+            may_read: Says whether the caller may read a repository.
+            repositories: Only these repositories; empty for all.
+        """
+        names = [name for name in repositories if may_read(name)]
+        if repositories and not names:
+            return []
+        return [head for head in self._records.heads(names) if may_read(head.repository)]
 
     def head(self, repository: str, branch: str) -> Head | None:
         """Return the head of a branch, or None."""
@@ -95,6 +105,10 @@ class SharedIndex:
     def generation(self, generation: str) -> Generation | None:
         """Return the generation with that id, or None if it is not complete or was removed."""
         return self._records.generation(generation)
+
+    def generations(self, ids: Sequence[str]) -> dict[str, Generation]:
+        """Return by id the generations that are complete and were not removed, in one call."""
+        return self._records.generations_of(ids)
 
     def generation_at(self, repository: str, commits: Sequence[str]) -> Generation | None:
         """Return the generation of the first of some commits that has one."""

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -84,8 +85,15 @@ class Instance:
         sent = {"Authorization": f"Bearer {token}"} if token else {}
         return ask(self.port, method, path, body, sent | (headers or {}))
 
+    def lines(self, count: int) -> list[dict[str, Any]]:
+        """Return the lines of the audit log; wait for them, because they follow the answers."""
+        deadline = time.monotonic() + PATIENCE
+        while len(self.log()) < count:
+            assert time.monotonic() < deadline
+        return self.log()
+
     def log(self) -> list[dict[str, Any]]:
-        """Return the lines of the audit log."""
+        """Return the lines of the audit log that are written now."""
         path = self.folder / "audit.jsonl"
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         return [json.loads(line) for line in text.splitlines()]

@@ -1,8 +1,9 @@
 """Run `code-intel serve-shared` in processes of their own."""
 
 import os
-import select
+import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +23,8 @@ def process(folder: Path, engine: str, tokens: Path, **settings: object) -> Iter
         **settings: Further settings.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    given = {"engine": engine, "token_file": tokens, "audit_file": "audit.jsonl", **settings}
+    own = {"port": 0, "audit_file": "audit.jsonl"}
+    given = {"engine": engine, "token_file": tokens, **own, **settings}
     lines = [
         f"{name} = {value}" if isinstance(value, int) else f'{name} = "{value}"'
         for name, value in given.items()
@@ -31,7 +33,7 @@ def process(folder: Path, engine: str, tokens: Path, **settings: object) -> Iter
     stdout = folder / "stdout"
     with stdout.open("ab") as out:
         started = subprocess.Popen(
-            [str(BIN / "code-intel"), "serve-shared", "--config", "shared.toml", "--port", "0"],
+            [str(BIN / "code-intel"), "serve-shared", "--config", "shared.toml"],
             cwd=folder,
             env=environment(folder),
             stdin=subprocess.DEVNULL,
@@ -39,16 +41,27 @@ def process(folder: Path, engine: str, tokens: Path, **settings: object) -> Iter
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-    assert started.stderr is not None
-    served = Served(started, stdout)
+    served, first = Served(started, stdout), threading.Event()
+    # An instance that reports much would wait for a reader.
+    reader = threading.Thread(target=_read, args=(served, first), daemon=True)
+    reader.start()
     try:
-        ready, _, _ = select.select([started.stderr], [], [], PATIENCE)
-        assert ready, "no line on stderr"
-        served.messages.append(started.stderr.readline().decode())
+        assert first.wait(PATIENCE), "no line on stderr"
         yield served
         assert not stdout.read_bytes()
     finally:
         if started.poll() is None:
-            os.killpg(started.pid, 9)
+            os.killpg(started.pid, signal.SIGKILL)
         started.wait()
-        started.stderr.close()
+        reader.join(PATIENCE)
+
+
+def _read(served: Served, first: threading.Event) -> None:
+    """Keep the lines on stderr until the process ends."""
+    stream = served.process.stderr
+    assert stream is not None
+    with stream:
+        for line in stream:
+            served.messages.append(line.decode(errors="replace"))
+            first.set()
+    first.set()

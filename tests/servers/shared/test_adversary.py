@@ -10,7 +10,9 @@ import pytest
 
 from code_intel.chunking import parse_file
 from code_intel.errors import ConflictError, NotFoundError
+from code_intel.shared.layers import generation_id
 from code_intel.shared.milvus import SharedIndex
+from code_intel.shared.wire import VERSION, inflated, pack
 from pushes import Push, card_digest, pushed
 from servers.http_processes import ACCEPT, Reply
 from servers.shared.instances import Instance, instance
@@ -162,8 +164,11 @@ def test_the_layers_of_a_hidden_repository_cannot_be_used_by_another(
     assert head is not None
     hidden = shared_index.generation(head.generation)
     assert hidden is not None
-    stolen = Push(shared_index, "mine/copy", {"a.py": "x = 1\n"}).generation._replace(
-        layers=hidden.layers, tree=hidden.tree
+    own = Push(shared_index, "mine/copy", {"a.py": "x = 1\n"}).generation
+    stolen = own._replace(
+        id=generation_id(own.repository, own.settings, hidden.tree),
+        layers=hidden.layers,
+        tree=hidden.tree,
     )
     with pytest.raises(ConflictError):
         shared_index.finish(stolen, "main")
@@ -173,6 +178,95 @@ def test_the_layers_of_a_hidden_repository_cannot_be_used_by_another(
     assert store.definitions("unseal_quorum", exact=True, limit=10) == []
     with pytest.raises(NotFoundError):
         store.digests()
+
+
+def answer_of(running: Instance, token: str, path: str, question: Any = None) -> tuple[int, str]:
+    """Return the status and the text of an answer of the API."""
+    body = b"" if question is None else pack(question)
+    reply = running.ask("GET" if question is None else "POST", f"{VERSION}{path}", body, token)
+    return reply.status, inflated(reply.body).decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "question"),
+    [
+        ("/generation", {"repository": "NAME", "branches": ["main"]}),
+        ("/generation", {"repository": "NAME", "commits": ["c" * 40]}),
+        ("/vectors", {"repository": "NAME", "cards": ["d" * 32]}),
+        ("/push/begin", {"repository": "NAME", "commits": ["c" * 40], "branches": ["main"],
+                         "settings": "e" * 32, "generation": "f" * 32}),
+        ("/push/missing", {"repository": "NAME", "layer": "e" * 32, "files": []}),
+        ("/push/cards", {"repository": "NAME", "cards": ["d" * 32]}),
+        ("/push/files", {"repository": "NAME", "layer": "e" * 32, "files": [], "vectors": {}}),
+    ],
+)  # fmt: skip
+def test_the_api_answers_for_a_hidden_repository_as_for_one_that_does_not_exist(
+    running: Instance, token: str, path: str, question: dict[str, Any]
+) -> None:
+    answers = []
+    for name in (HIDDEN, MISSING):
+        status, text = answer_of(running, token, path, {**question, "repository": name})
+        answers.append((status, text.replace(name, "NAME")))
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 404, answers
+
+
+def test_the_generation_of_a_hidden_repository_cannot_be_asked(
+    running: Instance, token: str, shared_index: SharedIndex
+) -> None:
+    hidden, own = shared_index.head(HIDDEN, "main"), shared_index.head("team/shop", "main")
+    assert hidden is not None
+    assert own is not None
+    calls = [["definitions", ["unseal_quorum", True, 10]]]
+    for generations in ([hidden.generation], [own.generation, hidden.generation]):
+        unknown = [each.replace(hidden.generation, "e" * 32) for each in generations]
+        answers = [
+            answer_of(running, token, "/store", {"generations": some, "calls": calls})
+            for some in (generations, unknown)
+        ]
+        assert answers[0] == answers[1]
+        assert answers[0][0] == 404
+
+
+def test_chunks_of_a_hidden_repository_cannot_be_read_by_their_ids(
+    shared_index: SharedIndex,
+) -> None:
+    hidden, own = shared_index.head(HIDDEN, "main"), shared_index.head("team/shop", "main")
+    assert hidden is not None
+    assert own is not None
+    theirs = shared_index.generation(hidden.generation)
+    ours = shared_index.generation(own.generation)
+    assert theirs is not None
+    assert ours is not None
+    ids = shared_index.store([theirs]).definition_chunks("unseal_quorum")
+    assert ids
+    assert shared_index.store([theirs]).chunk_texts(ids)
+    store = shared_index.store([ours])
+    assert (store.chunk_texts(ids), store.chunk_rows(ids), store.chunk_places(ids)) == ({}, {}, [])
+
+
+def test_the_api_lists_readable_repositories_only(running: Instance, token: str) -> None:
+    status, text = answer_of(running, token, "/repositories")
+    assert status == 200
+    assert "team/shop" in text
+    assert [word for word in TELLING if word in text] == []
+
+
+def test_only_administrators_of_a_repository_remove_it(
+    running: Instance, token: str, shared_index: SharedIndex
+) -> None:
+    def remove(name: str, token: str) -> int:
+        return running.ask("DELETE", f"{VERSION}/repositories/{name}", token=token).status
+
+    pushed(shared_index, "removed/one", {"a.py": "x = 1\n"})
+    assert remove(HIDDEN, token) == remove(MISSING, token) == 404
+    assert remove("team/shop", token) == 403
+    assert remove("removed/one", running.token("push:removed/*")) == 403
+    administrator = running.token("admin:removed/*")
+    assert remove("removed/one", administrator) == 200
+    assert shared_index.head("removed/one", "main") is None
+    assert remove("removed/one", administrator) == 404
+    assert shared_index.head("team/shop", "main") is not None
 
 
 def test_vectors_by_card_come_only_from_the_named_repositories(shared_index: SharedIndex) -> None:

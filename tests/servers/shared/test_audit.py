@@ -39,6 +39,7 @@ def test_a_line_says_who_asked_which_repositories_and_how_it_was_answered(tmp_pa
     assert {"at", "id", "ms"} <= line.keys()
 
 
+@pytest.mark.covers("rule.shared.audit")
 def test_a_line_has_the_digest_and_not_the_text_of_a_question(tmp_path: Path) -> None:
     AuditLog(tmp_path / "audit.jsonl", with_questions=False).write(record())
     text = (tmp_path / "audit.jsonl").read_text()

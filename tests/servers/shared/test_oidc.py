@@ -77,6 +77,7 @@ def test_claims_become_grants_by_the_table(
     assert grants(accepting(issuer, row).find(issuer.token(**claims))) == expected
 
 
+@pytest.mark.covers("rule.shared.jwt")
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -115,6 +116,7 @@ def test_a_token_without_a_signature_is_refused(issuer: OidcIssuer, name: str) -
     assert isinstance(accepting(issuer).find(f"{token}."), str)
 
 
+@pytest.mark.covers("rule.shared.jwt")
 @pytest.mark.parametrize("algorithm", ["HS256", "RS256"])
 def test_the_public_key_is_not_taken_as_the_secret_of_a_token(
     issuer: OidcIssuer, algorithm: str

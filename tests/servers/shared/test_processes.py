@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,6 +75,10 @@ def search(served: Served, token: str) -> Reply:
     return ask(served.port, "POST", "/mcp", json.dumps(message).encode(), headers)
 
 
+def answers(served: Served, token: str, status: int) -> bool:
+    return search(served, token).status == status
+
+
 def files(reply: Reply) -> list[str]:
     answer = json.loads(reply.body)["result"]["structuredContent"]
     return [row["file"] for row in answer.get("results", ())]
@@ -91,12 +96,12 @@ def test_any_instance_answers_until_the_token_is_revoked(
 ) -> None:
     made = pair.create(capsys, "read:team/*")
     for served in pair.served:
-        eventually(10, lambda served=served: search(served, made["token"]).status == 200)
+        eventually(10, partial(answers, served, made["token"], 200))
         assert files(search(served, made["token"]))[0] == "cart/totals.py"
     began = time.monotonic()
     assert main(["shared", "token", "revoke", made["id"], "--tokens", str(pair.tokens)]) == 0
     for served in pair.served:
-        eventually(REVOKED_S, lambda served=served: search(served, made["token"]).status == 401)
+        eventually(REVOKED_S, partial(answers, served, made["token"], 401))
     assert time.monotonic() - began < REVOKED_S
     names = {json.loads(line)["principal"] for line in log(pair.folder / "one")}
     assert f"token:{made['id']}" in names
@@ -112,7 +117,7 @@ def test_a_running_request_is_finished_after_sigterm(
 ) -> None:
     token = pair.create(capsys, "read:team/*")["token"]
     served = pair.served[0]
-    eventually(10, lambda: search(served, token).status == 200)
+    eventually(10, partial(answers, served, token, 200))
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
     head = (
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -167,7 +172,7 @@ def test_after_an_instance_was_killed_the_other_answers(
     pair: Pair, capsys: pytest.CaptureFixture[str]
 ) -> None:
     token = pair.create(capsys, "read:team/*")["token"]
-    eventually(10, lambda: search(pair.served[1], token).status == 200)
+    eventually(10, partial(answers, pair.served[1], token, 200))
     pair.served[0].process.kill()
     pair.served[0].process.wait()
     assert files(search(pair.served[1], token))[0] == "cart/totals.py"
@@ -179,7 +184,7 @@ def test_an_instance_without_its_engine_says_so_and_recovers_when_it_returns(
 ) -> None:
     token = pair.create(capsys, "read:team/*")["token"]
     served = pair.served[0]
-    eventually(10, lambda: search(served, token).status == 200)
+    eventually(10, partial(answers, served, token, 200))
     assert ask(served.port, "GET", "/readyz").json()["status"] == "ok"
     pair.engine.kill()
     reply = ask(served.port, "GET", "/readyz")

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -16,6 +15,7 @@ from code_intel.errors import NotFoundError, UpstreamError
 from code_intel.servers.shared.access.token_file import TokenTable, change_tokens
 from code_intel.servers.shared.routes.api import ApiRoute
 from code_intel.servers.shared.services import Caller
+from contract.manifest import faults_of_error
 from oidc_issuer import AUDIENCE, OidcIssuer, oidc_issuer
 from servers.http_processes import raw, status_of
 from servers.shared.instances import Instance, instance
@@ -41,17 +41,11 @@ async def fail(_caller: Caller, request: Request) -> Response:
     raise errors[request.path_params["name"]]
 
 
-async def wait(_caller: Caller, _request: Request) -> Response:
-    await anyio.sleep(0.5)
-    return JSONResponse({})
-
-
 ROUTES = (
     ApiRoute("POST", "/v1/echo", echo),
     ApiRoute("POST", "/v1/large", echo, pushes=True),
     ApiRoute("POST", "/v1/push/{name:path}", push),
     ApiRoute("GET", "/v1/fail/{name}", fail),
-    ApiRoute("GET", "/v1/wait", wait),
 )
 MIB = 1 << 20
 
@@ -62,6 +56,7 @@ def running(tmp_path: Path) -> Iterator[Instance]:
         yield started
 
 
+@pytest.mark.covers("rule.shared.token")
 @pytest.mark.parametrize("path", ["/v1/echo", "/mcp"])
 @pytest.mark.parametrize(
     "header",
@@ -91,11 +86,14 @@ def test_a_token_is_accepted_until_it_is_revoked(running: Instance) -> None:
         assert time.monotonic() - began < 60
 
 
+@pytest.mark.covers("error.ambiguous_token")
 def test_two_tokens_in_one_request_are_refused(running: Instance) -> None:
     token = running.token("read:**")
     line = f"Authorization: Bearer {token}\r\n"
     head = f"POST /v1/echo HTTP/1.1\r\nHost: localhost\r\n{line}{line}Content-Length: 0\r\n\r\n"
-    assert status_of(raw(running.port, head.encode())) == 400
+    answer = raw(running.port, head.encode())
+    assert status_of(answer) == 400
+    assert "ambiguous_token" in answer.decode()
 
 
 @pytest.mark.parametrize(
@@ -140,6 +138,7 @@ def test_a_body_without_a_length_is_limited_while_it_arrives(running: Instance) 
     assert status_of(raw(running.port, head.encode() + chunk * 20 + b"0\r\n\r\n")) == 413
 
 
+@pytest.mark.covers("rule.shared.token")
 def test_the_body_of_a_stranger_is_not_read(running: Instance) -> None:
     head = "POST /v1/large HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n"
     assert status_of(raw(running.port, head.encode())) == 401
@@ -174,13 +173,22 @@ def test_a_client_that_goes_away_leaves_no_running_request(running: Instance) ->
         assert time.monotonic() < deadline
 
 
+@pytest.mark.covers(
+    "rule.shared.limits",
+    "error.too_many_requests",
+    "error.too_many_requests.limit",
+    "error.too_many_requests.retry_after_s",
+)
 def test_too_many_requests_are_refused_with_the_time_to_wait(tmp_path: Path) -> None:
     limits = {"requests_per_minute": 6, "burst": 2}
     with instance(tmp_path / "one", routes=ROUTES, limits=limits) as running:
         token, other = running.token("read:**"), running.token("read:**")
         replies = [running.ask("POST", "/v1/echo", b"", token) for _ in range(4)]
         assert [reply.status for reply in replies] == [200, 200, 429, 429]
-        assert replies[-1].json()["limit"] == "requests_per_minute"
+        error = replies[-1].json()
+        assert not faults_of_error(error)
+        assert (error["error"], error["limit"]) == ("too_many_requests", "requests_per_minute")
+        assert 0 < error["retry_after_s"] <= 10
         assert 0 < int(replies[-1].headers["retry-after"]) <= 10
         assert running.ask("POST", "/v1/echo", b"", other).status == 200
 
@@ -210,6 +218,7 @@ def test_errors_are_json_with_a_next_step(
     assert b"secret text" not in reply.body
 
 
+@pytest.mark.covers("error.forbidden", "rule.shared.hidden")
 @pytest.mark.parametrize(
     ("grant", "name", "status"),
     [
@@ -224,6 +233,10 @@ def test_a_scope_that_is_missing_is_named_only_for_readable_repositories(
 ) -> None:
     reply = running.ask("POST", f"/v1/push/{name}", token=running.token(grant))
     assert reply.status == status
+    if status != 200:
+        error = {403: "forbidden", 404: "not_found"}[status]
+        assert not faults_of_error(reply.json())
+        assert reply.json()["error"] == error
 
 
 def test_a_path_that_does_not_exist_is_not_found_with_and_without_a_token(
@@ -235,11 +248,17 @@ def test_a_path_that_does_not_exist_is_not_found_with_and_without_a_token(
     assert running.ask("DELETE", "/v1/echo", token=token).status == 405
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_no_client_can_hold_a_stream_or_a_session(running: Instance, method: str) -> None:
+    assert running.ask(method, "/mcp", token=running.token("read:**")).status == 405
+
+
+@pytest.mark.covers("rule.shared.audit")
 def test_the_log_has_a_line_per_request_with_its_id_and_sender(running: Instance) -> None:
     token, token_id = running.token_and_id("read:team/*")
     reply = running.ask("POST", "/v1/push/team/shop", b"abc", token)
     refused = running.ask("POST", "/v1/echo", b"abc", "wrong")
-    first, second = running.log()
+    first, second = running.lines(2)
     assert first["id"] == reply.headers["x-request-id"]
     assert first["principal"] == f"token:{token_id}"
     assert first["route"] == "/v1/push/{name:path}"
@@ -250,12 +269,14 @@ def test_the_log_has_a_line_per_request_with_its_id_and_sender(running: Instance
     assert token not in str(running.log())
 
 
+@pytest.mark.covers("rule.shared.health")
 def test_health_needs_no_token_and_is_not_logged(running: Instance) -> None:
     reply = running.ask("GET", "/healthz")
     assert (reply.status, reply.json()["status"]) == (200, "ok")
     assert running.log() == []
 
 
+@pytest.mark.covers("rule.shared.health")
 def test_metrics_need_an_administrator(running: Instance) -> None:
     assert running.ask("GET", "/metrics").status == 401
     assert running.ask("GET", "/metrics", token=running.token("push:**")).status == 403
@@ -295,6 +316,7 @@ def oidc_settings(issuer: OidcIssuer) -> dict[str, Any]:
     }
 
 
+@pytest.mark.covers("rule.shared.jwt")
 def test_a_jwt_and_a_token_are_accepted_side_by_side(tmp_path: Path, issuer: OidcIssuer) -> None:
     with instance(tmp_path / "one", routes=ROUTES, **oidc_settings(issuer)) as running:
         reply = running.ask("POST", "/v1/echo", b"", issuer.token())

@@ -107,6 +107,7 @@ def test_a_change_that_leaves_the_times_of_the_file_as_they_were_is_seen_later(
     assert tokens.find(token) == "unknown token"
 
 
+@pytest.mark.covers("rule.shared.revoked")
 @pytest.mark.parametrize("damage", ["removed", "malformed"])
 def test_a_file_that_cannot_be_read_refuses_all_tokens_within_a_minute(
     tmp_path: Path, damage: str

@@ -1,5 +1,6 @@
 """The MCP tools of an instance, through a client of the SDK."""
 
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -122,8 +123,10 @@ async def test_a_search_can_be_limited(running: Instance) -> None:
         few = await call("search_forest", query="login user", top_k=1)
         assert len(named(few["results"])) == 1
         shop = ["team/shop"]
-        below = await call("search_forest", query="login user", repositories=shop, directory="auth")
-        assert named(below["results"]) == {("team/shop", "auth/login.py")}
+        for repositories in (shop, []):
+            limits = {"repositories": repositories, "directory": "auth"}
+            below = await call("search_forest", query="login user", **limits)
+            assert named(below["results"]) == {("team/shop", "auth/login.py")}
         pattern = await call("search_forest", query="login user", file_pattern="session.*")
         assert named(pattern["results"]) == {("team/web", "src/session.py")}
 
@@ -236,6 +239,17 @@ async def test_a_branch_can_be_named(running: Instance, shared_index: SharedInde
         assert error["error"] == "not_found"
 
 
+async def test_after_a_revert_hits_are_of_the_new_commit(
+    running: Instance, shared_index: SharedIndex
+) -> None:
+    first, second = {"a.py": "def reverted(): pass\n"}, {"a.py": "def changed(): pass\n"}
+    for texts, commit in ((first, "3"), (second, "4"), (first, "5")):
+        pushed(shared_index, "revert/one", texts, commit=commit * 40)
+    async with caller(running, "read:revert/*") as call:
+        found = await call("find_definitions", symbol="reverted")
+        assert [row["commit"] for row in found["definitions"]] == ["5" * 40]
+
+
 async def test_an_agent_reads_the_same_as_a_program(running: Instance) -> None:
     async with caller(running, "read:team/*") as call:
         result = await call.client.call_tool("search_forest", {"query": "cart total"})
@@ -263,10 +277,18 @@ async def test_the_log_says_which_tool_was_called_for_which_repositories(
 ) -> None:
     async with caller(running, "read:team/*") as call:
         await call("search_forest", query="very special words", repositories=["team/web"])
-    line = next(line for line in reversed(running.log()) if line.get("tool") == "search_forest")
-    assert line["repositories"] == ["team/web"]
-    assert line["question"]["chars"] == len("very special words")
+    asked = len("very special words")
+    deadline = time.monotonic() + 30
+    while not (found := [line for line in running.log() if length(line) == asked]):
+        assert time.monotonic() < deadline
+    (line,) = found
+    assert (line["tool"], line["repositories"]) == ("search_forest", ["team/web"])
     assert "special" not in str(line)
+
+
+def length(line: dict[str, Any]) -> int:
+    """Return the length of the question of a line of the log."""
+    return int(line.get("question", {}).get("chars", 0))
 
 
 @pytest.mark.model

@@ -55,17 +55,19 @@ class SharedContext(NamedTuple):
         self.caller.record.add_repositories(asked)
         principal, index = self.caller.principal, self.caller.services.index
 
-        def is_wanted(repository: str) -> bool:
-            return (not asked or repository in asked) and principal.may_read(repository)
-
         with work_span("find generations", len(asked)):
-            heads = _chosen(index.heads(is_wanted), asked)
+            heads = _chosen(index.heads(principal.may_read, [*asked]), asked)
             for name in asked:
                 if name not in heads:
                     raise not_found(name)
-            found = {name: index.generation(head.generation) for name, head in heads.items()}
-        # A generation that was removed a moment ago has a newer one; the next call sees it.
-        return [each for each in found.values() if each is not None]
+            found = index.generations([head.generation for head in heads.values()])
+        # A generation that was removed a moment ago has a newer one; the next call sees it. After a
+        # revert, two commits have the same generation.
+        return [
+            found[head.generation]._replace(commit=head.commit)
+            for head in heads.values()
+            if head.generation in found
+        ]
 
 
 def _split(name: str) -> tuple[str, str]:

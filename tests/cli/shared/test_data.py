@@ -1,0 +1,68 @@
+"""`code-intel shared prune` and `delete`, on the engine that a configuration names."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from code_intel.cli.main import main
+from code_intel.shared.milvus import SharedIndex
+from pushes import pushed
+
+pytestmark = pytest.mark.milvus
+
+CONFIG = 'engine = "milvus"\ntoken_file = "tokens.json"\n'
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A configuration whose engine has two versions of a repository, and another one."""
+    with SharedIndex.open(str(tmp_path / "milvus")) as index:
+        pushed(index, "team/shop", {"a.py": "x = 1\n"})
+        pushed(index, "team/shop", {"a.py": "x = 2\n"})
+        pushed(index, "team/web", {"b.py": "y = 1\n"})
+    (tmp_path / "shared.toml").write_text(CONFIG, encoding="utf-8")
+    return tmp_path / "shared.toml"
+
+
+def run(config: Path, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+    code = main(["shared", *words, "--config", str(config), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def repositories(config: Path) -> set[str]:
+    with SharedIndex.open(str(config.parent / "milvus")) as index:
+        return {head.repository for head in index.heads(lambda _name: True)}
+
+
+def test_what_no_branch_needs_is_removed_after_the_grace_period(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(config, capsys, "prune") == (0, {"generations": 0, "layers": 0})
+    run(config, capsys, "prune", "--grace-hours", "0")  # notes what is unused
+    code, _ = run(config, capsys, "prune", "--grace-hours", "0")
+    assert code == 0
+    with SharedIndex.open(str(config.parent / "milvus")) as index:
+        head = index.head("team/shop", "main")
+        assert head is not None
+        assert index.generation(head.generation) is not None
+    assert repositories(config) == {"team/shop", "team/web"}
+
+
+def test_a_repository_is_removed_unless_it_is_a_dry_run(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, answer = run(config, capsys, "delete", "team/shop", "--dry-run")
+    assert (code, answer["branches"], answer["dry_run"]) == (0, ["main"], True)
+    assert repositories(config) == {"team/shop", "team/web"}
+    assert run(config, capsys, "delete", "team/shop")[0] == 0
+    assert repositories(config) == {"team/web"}
+    code, answer = run(config, capsys, "delete", "team/shop")
+    assert (code, answer["error"]) == (1, "not_found")
+
+
+def test_a_wrong_grace_period_is_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for hours in ("-1", "nan"):
+        code, answer = run(config, capsys, "prune", "--grace-hours", hours)
+        assert (code, answer["field"]) == (2, "grace_hours")
