@@ -27,6 +27,8 @@ BIN = Path(sys.executable).parent
 QUESTION = "how are headers of a request parsed"
 MIN_BYTES = 300
 CHANGED = 10
+MAX_ATTEMPTS = 5
+"""Questions until the shared index answers in time; more than one only on a machine under load."""
 NAME = "team/benchmark"
 BYTES = ("sent_bytes", "received_bytes")
 
@@ -154,6 +156,10 @@ def shared_developer(folder: Path, root: Path, url: str, token: str) -> dict[str
     mine = clone(root, folder / "mine")
     init, _ = me.run(mine, "init", "--shared", url)
     first, found = me.run(mine, "search", "--forest", QUESTION)
+    attempts = 1
+    while not found["index"].get("shared") and attempts < MAX_ATTEMPTS:
+        seconds, found = me.run(mine, "search", "--forest", QUESTION)
+        first, attempts = first + seconds, attempts + 1
     again, _ = me.run(mine, "search", "--forest", QUESTION)
     sync, synced = me.run(mine, "sync")
     alone, local = me.run(mine, "search", "--forest", QUESTION)
@@ -164,7 +170,7 @@ def shared_developer(folder: Path, root: Path, url: str, token: str) -> dict[str
     same = [row["document"] for row in found["results"]]
     return {
         "init": init, "first_answer": first, "second_answer": again, "sync": sync,
-        "answer_alone": alone,
+        "answer_alone": alone, "attempts": attempts,
         "same_files": len({*same} & {row["document"] for row in local["results"]}),
         "shown_files": len({*same}),
     }  # fmt: skip
@@ -217,6 +223,7 @@ def table(rows: dict[str, Any]) -> str:
         f"| until the first answer by words | {fresh:.1f} s | {by_words:.1f} s |",
         f"| the same question again | {shared['second_answer']:.1f} s | {local['answer']:.1f} s |",
         f"| until the index is complete | {fresh + shared['sync']:.1f} s | {complete:.1f} s |",
+        f"| questions until the shared index answered in time | {shared['attempts']} | |",
         f"| files of the answer that the complete local index also finds | {found} | |",
         "",
         "| push, fresh CI job | files sent | vectors computed | sent | received | time |",

@@ -28,10 +28,12 @@ if TYPE_CHECKING:  # importing it takes 0.1 s
 T = TypeVar("T")
 
 CALL_TIMEOUT_S = 1.0
-"""Time limit of a call for a question."""
+"""Time limit of a call to a server that has not answered for `ALIVE_S`."""
+ALIVE_S = 60.0
 FIRST_PAUSE_S, MAX_PAUSE_S = 10.0, 300.0
 """How long no call is made after the first failure, and after many."""
 STATUS_TEXTS = {
+    HTTPStatus.BAD_REQUEST: "the server does not accept the request; use its version of code-intel",
     HTTPStatus.UNAUTHORIZED: f"the server does not accept the token in {TOKEN_VARIABLE}",
     HTTPStatus.FORBIDDEN: f"the token in {TOKEN_VARIABLE} does not allow this",
     HTTPStatus.NOT_FOUND: "the server has no such repository that the token may read",
@@ -53,7 +55,7 @@ class SharedIndexError(UpstreamError):
     """
 
     code = "shared_failed"
-    remedy = "Check shared.url and the token; `code-intel doctor` shows what is wrong."
+    remedy = f"Check shared.url and {TOKEN_VARIABLE}. Without the server, the local index answers."
 
     def __init__(
         self, message: str, *, status: int = 0, is_temporary: bool = True, retry_after_s: float = 0
@@ -118,14 +120,33 @@ class SharedClient:
         self.received_bytes = 0
         self._http: httpx2.Client | None = None
         self._lock = threading.Lock()
+        self._answered = -ALIVE_S
 
-    def ask(self, path: str, question: object, answer: TypeAdapter[T], seconds: float) -> T:
+    def ask(
+        self,
+        path: str,
+        question: object,
+        answer: TypeAdapter[T],
+        seconds: float,
+        *,
+        is_urgent: bool = True,
+    ) -> T:
         """Make a call once, unless the server failed a short while ago.
 
+        Args:
+            path: The path after the version.
+            question: The body.
+            answer: The form of the answer.
+            seconds: The time limit.
+            is_urgent: Whether somebody waits: then the limit is a second if the server has not
+                answered in the last minute, because it may be gone.
+
         Raises:
-            SharedIndexError: There is no usable answer within `seconds`.
+            SharedIndexError: There is no usable answer in time.
         """
         self.breaker.check()
+        if is_urgent and time.monotonic() > self._answered + ALIVE_S:
+            seconds = min(seconds, CALL_TIMEOUT_S)
         try:
             result = self.call(path, question, answer, seconds)
         except SharedIndexError as error:
@@ -133,6 +154,7 @@ class SharedClient:
                 self.breaker.fail(error.reason, error.retry_after_s)
             raise
         self.breaker.succeed()
+        self._answered = time.monotonic()
         return result
 
     def call(self, path: str, question: object, answer: TypeAdapter[T], seconds: float) -> T:

@@ -85,8 +85,9 @@ class Connection:
             SharedIndexError: The server does not answer.
         """
         question = FindVectors(self.repository, tuple(cards))
-        found = self.client.ask("/vectors", question, FOUND_VECTORS, seconds).vectors
-        return vectors_of({card: found[card] for card in cards if card in found}, dimensions)
+        found = self.client.ask("/vectors", question, FOUND_VECTORS, seconds, is_urgent=False)
+        known = {card: found.vectors[card] for card in cards if card in found.vectors}
+        return vectors_of(known, dimensions)
 
 
 _open: OrderedDict[tuple[Path, SharedConfig], Connection] = OrderedDict()

@@ -68,11 +68,16 @@ class Overlay:
     Args:
         connection: The connection to the server.
         config: The configuration of the forest.
+
+    Attributes:
+        wants_graph: Whether to build the import graph in the background, which takes longer than a
+            question may. A process that answers only once does without it.
     """
 
     def __init__(self, connection: Connection, config: IndexConfig) -> None:
         self._connection = connection
         self._config = config
+        self.wants_graph = False
         self._state: OverlayState | None = None
         self._problem = ""
         self._head = ""
@@ -96,6 +101,11 @@ class Overlay:
         state = self._current(can_search)
         with state.remote.question():
             yield state
+
+    def join(self) -> None:
+        """Wait for the work in the background."""
+        if self._thread is not None:
+            self._thread.join()
 
     def close(self) -> None:
         """Close the local index that the overlay has opened."""
@@ -164,7 +174,7 @@ class Overlay:
                 state = self._with_graph(state)
             self._state, self._problem = state, ""
             self._compared = time.monotonic()
-            if not state.has_graph:
+            if self.wants_graph and not state.has_graph:
                 self._state = self._with_graph(state)
         except SharedIndexError as error:
             self._problem = error.reason

@@ -28,11 +28,19 @@ from code_intel.index.vectors import card_vectors
 from code_intel.index.walk import is_covered
 from code_intel.records import Definition, Symbol
 from code_intel.shared import pushes
+from code_intel.shared.calls import MAX_SYMBOLS
 from code_intel.shared.cards import card_digest, settings_digest
 from code_intel.shared.client import MAX_PAUSE_S, SharedClient, SharedIndexError
 from code_intel.shared.layers import LayerPlan, digest_of, plan_layers, tree_digest
 from code_intel.shared.records import Generation, SharedChunk, SharedFile
-from code_intel.shared.wire import MAX_CARDS, MAX_COMMITS, is_document, pack, vector_text
+from code_intel.shared.wire import (
+    MAX_CARDS,
+    MAX_COMMITS,
+    is_document,
+    is_name,
+    pack,
+    vector_text,
+)
 
 T = TypeVar("T")
 
@@ -327,18 +335,11 @@ class Pusher:
             model,
             plan.layers,
             len(commit.files),
-            self._chunk_count(commit),
+            0,  # the index counts them
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
         question = pushes.FinishPush(pushes.wire_generation(generation), commit.branch)
         self._call("/push/finish", question, pushes.FINISHED)
-
-    def _chunk_count(self, commit: Commit) -> int:
-        return sum(len(rows) for rows in self._chunks_by_path([*commit.files]))
-
-    def _chunks_by_path(self, paths: Sequence[str]) -> Iterator[list[ChunkRow]]:
-        for names in _parts(paths, BATCH_FILES):
-            yield self.store.chunks_of(names)
 
     def _batches(
         self, paths: Sequence[str], model: str
@@ -369,9 +370,11 @@ class Pusher:
         for row in self.store.chunks_of(paths):
             chunks.setdefault(row.path, []).append(row)
         for definition in self.store.defined_in(paths):
-            symbols.setdefault(definition.file, []).append(_symbol(definition))
+            if is_name(definition.qualified):
+                symbols.setdefault(definition.file, []).append(_symbol(definition))
         for path, target in self.store.imports(paths):
-            imports.setdefault(path, []).append(target)
+            if is_name(target):
+                imports.setdefault(path, []).append(target)
         for path in paths:
             document = self.store.document(path)
             if document is None:
@@ -410,10 +413,9 @@ class Pusher:
 
 def _chunk(row: ChunkRow, model: str) -> SharedChunk:
     """Return a chunk as it is pushed; the server computes its tokens."""
-    card = card_digest(model, row.card)
-    return SharedChunk(
-        row.position, row.start_line, row.end_line, row.text, row.symbols, card, "", ""
-    )
+    card, names = card_digest(model, row.card), tuple(filter(is_name, row.symbols))
+    place = (row.position, row.start_line, row.end_line)
+    return SharedChunk(*place, row.text, names[:MAX_SYMBOLS], card, "", "")
 
 
 def _symbol(d: Definition) -> Symbol:

@@ -7,24 +7,24 @@ files, is kept on this machine (`KeptAnswers`), and what a question has asked is
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from code_intel.errors import CodeIntelError, EmbeddingError
 from code_intel.foundation import durable
-from code_intel.foundation.text import hidden_character
 from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
 from code_intel.records import Definition
 from code_intel.shared.calls import MAX_HITS, MAX_TERMS, METHODS, RESULTS, WireHits
-from code_intel.shared.client import CALL_TIMEOUT_S, SharedClient, SharedIndexError
+from code_intel.shared.client import SharedClient, SharedIndexError
 from code_intel.shared.records import Generation
 from code_intel.shared.wire import (
+    MAX_CALLS,
     MAX_CHUNK_ID,
-    MAX_NAME_CHARS,
     WireError,
     is_document,
+    is_name,
     pack,
     unpack,
     vector_text,
@@ -38,8 +38,8 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
 
 ResultT = TypeVar("ResultT")
 
-QUESTION_TIMEOUT_S = 2.5
-"""Time limit of all calls for one question; see also `client.CALL_TIMEOUT_S`."""
+QUESTION_TIMEOUT_S = 3.0
+"""Time limit of all calls for one question, if the server answers them."""
 BULK_TIMEOUT_S = 30.0
 """Time limit of a call outside questions."""
 MAX_KNOWN_PLACES = 100_000
@@ -112,11 +112,29 @@ class RemoteStore:
     @contextmanager
     def question(self, seconds: float = QUESTION_TIMEOUT_S) -> Iterator[None]:
         """Limit the time that all calls in the block, which are for one question, take together."""
-        self._question.left = seconds
+        self._question.left, self._question.known = seconds, {}
         try:
             yield
         finally:
             self._question.left = None
+
+    def ask_words(self, terms: Iterable[str], names: Iterable[str], limit: int) -> None:
+        """Ask in one call what `search_words` will ask in several, for the question of the block.
+
+        Args:
+            terms: The tokens of the question.
+            names: The unqualified names in it.
+            limit: Maximum number of chunks of each search.
+        """
+        wanted, limit = _names(terms), min(limit, MAX_HITS)
+        calls: list[tuple[str, Any]] = [("definition_chunks", name) for name in _names(names)]
+        if wanted:
+            columns = ("body", "names")
+            calls += [("word_hits", (wanted, column, limit)) for column in columns]
+            calls.append(("word_counts", wanted))
+        calls = calls[:MAX_CALLS]
+        for (method, arguments), answer in zip(calls, self._answers(calls), strict=True):
+            self._question.known[method, repr(arguments)] = _checked(method, answer)
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Return a block that does nothing: a generation never changes."""
@@ -268,17 +286,14 @@ class RemoteStore:
         row = METHODS[method]
         kept = self._kept if row.is_bulk else None
         known = self._whole.get(method) if arguments is None else None
+        if known is None and getattr(self._question, "left", None) is not None:
+            known = self._question.known.get((method, repr(arguments)))
         if known is None and kept:
             known = kept.get(method, arguments)
         if known is not None:
             return self._remember(method, arguments, known)
-        answer = self._answer(method, arguments)
-        try:
-            result = row.result.validate_python(answer)
-        except ValueError:
-            raise SharedIndexError(
-                f"the answer of the server to {method} has a wrong form", is_temporary=False
-            ) from None
+        (answer,) = self._answers([(method, arguments)])
+        result = _checked(method, answer)
         if kept:
             kept.put(method, arguments, answer)
         return self._remember(method, arguments, result)
@@ -289,30 +304,44 @@ class RemoteStore:
             self._whole[method] = result
         return result
 
-    def _answer(self, method: str, arguments: object) -> Any:
-        """Return the answer of the server, which has been checked to be JSON only.
+    def _answers(self, calls: Sequence[tuple[str, Any]]) -> list[Any]:
+        """Return the answers of the server, which have been checked to be JSON only.
 
         Raises:
-            SharedIndexError: It does not answer in time, or not with one result.
+            SharedIndexError: It does not answer in time, or not each call.
         """
+        if not calls:
+            return []
         left = getattr(self._question, "left", None)
         if left is not None and left <= 0:
             raise SharedIndexError("the server is too slow for this question")
-        seconds = BULK_TIMEOUT_S if left is None else min(CALL_TIMEOUT_S, left)
-        question = {"generations": [self.generation.id], "calls": [(method, arguments)]}
+        question = {"generations": [self.generation.id], "calls": calls}
         began = time.monotonic()
-        results = self._client.ask("/store", question, RESULTS, seconds)
+        results = self._client.ask("/store", question, RESULTS, left or BULK_TIMEOUT_S)
         if left is not None:
             self._question.left = left - (time.monotonic() - began)
-        if len(results) != 1:
+        if len(results) != len(calls):
             raise SharedIndexError("the server answers another question", is_temporary=False)
-        return results[0]
+        return results
+
+
+def _checked(method: str, answer: object) -> Any:
+    """Return the answer to a method.
+
+    Raises:
+        SharedIndexError: It has a wrong form.
+    """
+    try:
+        return METHODS[method].result.validate_python(answer)
+    except ValueError:
+        raise SharedIndexError(
+            f"the answer of the server to {method} has a wrong form", is_temporary=False
+        ) from None
 
 
 def _names(texts: Iterable[str]) -> list[str]:
     """Return the texts that an index can have as tokens or symbols."""
-    found = dict.fromkeys(text for text in texts if len(text) <= MAX_NAME_CHARS)
-    return [text for text in found if not hidden_character(text)][:MAX_TERMS]
+    return list(dict.fromkeys(filter(is_name, texts)))[:MAX_TERMS]
 
 
 def _ids(ids: Iterable[int]) -> list[int]:

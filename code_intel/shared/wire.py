@@ -110,6 +110,11 @@ def is_document(path: str) -> bool:
     return not {"", ".", ".."} & set(parts) and ".git" not in parts and ":" not in parts[0][1:2]
 
 
+def is_name(text: str) -> bool:
+    """Return whether a text may be the name of a symbol, a token or an import target."""
+    return len(text) <= MAX_NAME_CHARS and not hidden_character(text)
+
+
 def is_branch(name: str) -> bool:
     """Return whether a text may be the name of a branch."""
     is_short = 0 < len(name) <= MAX_BRANCH_CHARS and not hidden_character(name)

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from code_intel.forest.dependencies.build import graph_of
 from code_intel.index.store import Store
 from code_intel.shared import client
 from code_intel.shared.connection import close_connections, connection_of
+from code_intel.shared.overlay import Overlay
+from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.repositories.shared_forest import close_overlays
 from programs import git
 from team_servers import Team, commit, run, settings_of, write
@@ -22,6 +25,7 @@ FILES = {
     "src/mail.py": '"""Send letters."""\n\n\ndef send_letter(to):\n    """Post a letter."""\n',
     "docs/guide.md": "# Guide\n\nHow a customer pays with a voucher.\n",
 }
+BASKET = "somebody who puts goods into a shopping basket"
 Ask = Callable[..., dict[str, Any]]
 
 
@@ -63,7 +67,7 @@ def test_a_fresh_clone_answers_with_vectors_and_embeds_nothing(
     team: Team, pushed: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone = developer(team, capsys, pushed)
-    found = ask(clone, "somebody who puts goods into a shopping basket")
+    found = ask(clone, BASKET)
     assert documents(found)[0] == "src/cart.py"
     assert found["results"][0]["similarity"] > 0
     assert found["results"][0]["symbol"] == "Cart"
@@ -129,7 +133,7 @@ def test_a_sync_takes_the_vectors_and_then_answers_alone(
     run(capsys, "sync", str(clone))
     assert any(path.endswith("/vectors") for path, _ in team.record.requests)
     team.record.requests.clear()
-    found = ask(clone, "somebody who puts goods into a shopping basket")
+    found = ask(clone, BASKET)
     assert documents(found)[0] == "src/cart.py"
     assert "shared" not in found["index"]
     assert team.record.requests == []
@@ -184,3 +188,61 @@ def test_a_project_that_the_user_has_not_approved_sends_nothing(
     assert team.record.requests == []
     run(capsys, "init", str(other), "--shared", team.url)
     assert ask(other, "send_letter")["index"]["shared"]
+
+
+def test_a_gateway_asks_the_server_until_its_own_index_is_complete(
+    team: Team, pushed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = developer(team, capsys, pushed)
+    services = open_project(settings_of(clone))
+    try:
+        forest = services[1]
+        assert forest.search(BASKET, 3).index.shared
+        team.record.before = fail
+        down = forest.search("send_letter", 3).index
+        assert (down.shared, any("shared: " in note for note in down.degraded)) == ("", True)
+        # Nothing is sent while the server is left alone; afterwards, it is asked again.
+        team.record.before = lambda path: None  # noqa: ARG005
+        count = len(team.record.requests)
+        assert not forest.search("send_letter", 3).index.shared
+        assert len(team.record.requests) == count
+        connection = connection_of(forest.settings)
+        assert connection is not None
+        connection.client.breaker.clock = lambda: connection.client.breaker.opens_at + 1
+        assert forest.search("send_letter", 3).index.shared
+        forest.index.complete()
+        found = forest.search(BASKET, 3)
+        assert (found.index.shared, found.hits[0].document) == ("", "src/cart.py")
+    finally:
+        for service in services:
+            service.index.close()
+
+
+def test_a_process_that_stays_ranks_by_imports_of_both_indexes(
+    team: Team, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team.use("push:shop/*", name="farm")
+    root = team.repository(name, {**FILES, "src/shop.py": "from src.cart import Cart\n"})
+    run(capsys, "push", "--words-only", "--project", str(root))
+    clone = developer(team, capsys, root)
+    write(clone, {"src/new.py": "from src.cart import Cart\n\ncart = Cart()\n"})
+    connection = connection_of(settings_of(clone))
+    assert connection is not None
+    overlay = Overlay(connection, settings_of(clone).forest)
+    overlay.wants_graph = True
+    with overlay.question(lambda _model: False) as state:
+        overlay.index_now(state.differing)
+    overlay.join()
+    with overlay.question(lambda _model: False):
+        pass
+    overlay.join()
+    with overlay.question(lambda _model: False) as state:
+        assert state.has_graph
+        importers = graph_of(state.union).inbound("src/cart.py")
+    overlay.close()
+    assert set(importers) == {"src/shop.py", "src/new.py"}
+
+
+def fail(path: str) -> None:
+    """Let the server break."""
+    raise ConnectionError(path)

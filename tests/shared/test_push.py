@@ -107,6 +107,23 @@ def test_a_commit_whose_files_changed_on_the_disk_is_not_pushed(
     assert team.record.requests == []
 
 
+def test_odd_names_do_not_stop_a_push(
+    team: Team, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    team.use("push:shop/*")
+    odd = {
+        "docs/emoji.md": "# A family \U0001f468\u200d\U0001f469\u200d\U0001f467\n\nWords.\n",
+        "docs/long.md": f"# {'long ' * 900}\n\nWords.\n",
+        "src/esc.py": "def f():\n    return '\x1b[2J'\n",
+        "src/bom.py": "\ufeffimport os\n",
+        "src/empty.py": "",
+        "a\u202eb.py": "hidden = 1\n",
+    }
+    found = push(team.repository(name, odd))
+    assert files_of(shared_index, name) == set(odd) - {"a\u202eb.py"}
+    assert found["left_out"] == {"has a name with control characters": 1}
+
+
 def test_a_dry_run_says_what_would_be_sent_and_sends_no_file(
     team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex
 ) -> None:

@@ -6,8 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.errors import CodeIntelError, NotFoundError
-from code_intel.forest.ranking.search import search, search_words
+from code_intel.forest.ranking.question import read
+from code_intel.forest.ranking.search import POOL, search, search_words
 from code_intel.foundation.text import counted
+from code_intel.index.store import MAX_HITS
 from code_intel.index.walk import bases
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.shared.client import SharedIndexError
@@ -81,6 +83,7 @@ def _overlay_of(connection: Connection, service: "CorpusService") -> Overlay:
     """Return the overlay of a connection, one per process."""
     with _lock:
         found = _overlays.pop(connection, None) or Overlay(connection, service.index.config)
+        found.wants_graph = found.wants_graph or not service.index.readonly
         _overlays[connection] = found
         while len(_overlays) > MAX_OVERLAYS:
             _overlays.popitem(last=False)[1].close()
@@ -98,6 +101,10 @@ def _search(
     union, filters = state.union, (asked.directory, asked.file_pattern)
     with ThreadPoolExecutor(1, thread_name_prefix="question") as pool:
         embedding = pool.submit(service.question, asked.query)
+        question_words = read(asked.query)
+        limit = MAX_HITS if any(filters) else POOL
+        names = [name.bare for name in question_words.names]
+        state.remote.ask_words(question_words.terms, names, limit)
         words = search_words(union, asked.query, *filters)
         question = embedding.result()
     vector, degraded = question.vector, question.degraded
