@@ -174,8 +174,8 @@ def pushed(index: SharedIndex, repository: str, store: Store) -> Generation:
     digests = {path: digest for path, _, digest in store.digests()}
     settings = digest_of("settings", store.model() or "")
     plan = plan_layers(repository, settings, digests, None, {})
-    if (known := index.generation(plan.generation)) is not None:
-        return known
+    if (before := index.generation(plan.generation)) is not None:
+        return before
     for start in range(0, len(plan.files), FILES_PER_WRITE):
         paths = plan.files[start : start + FILES_PER_WRITE]
         files: list[SharedFile] = []

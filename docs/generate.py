@@ -43,8 +43,8 @@ The server that clients list as `climpt` offers the tools of the group `commands
 `execute` is recommended, not enforced."""
 
 SHARED_HEAD = """\
-The server of a [shared index](shared.md) offers these tools over HTTP, without sessions and phases. A
-call sees only the repositories that its token may read."""
+The server of a [shared index](shared.md) offers these tools over HTTP, without sessions and phases.
+A call sees only the repositories that its token may read."""
 
 TOOLS_HEAD = """\
 # Tools

@@ -44,6 +44,24 @@ def test_only_the_named_modules_contain_sql() -> None:
     assert speakers <= SQL_MODULES
 
 
+def test_only_the_named_modules_call_milvus() -> None:
+    packages = {"pymilvus", "milvus_lite", "grpc", "dotenv"}
+    callers = {
+        relative(module)
+        for module in MODULES
+        for node in ast.walk(TREES[module])
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+        if name.partition(".")[0] in packages
+    }
+    assert callers == {"shared/milvus/engine.py"}
+
+
 def test_no_module_has_a_vague_name() -> None:
     vague = re.compile(r"(^|/)(utils?|helpers?|managers?|common|misc)(\.py|/)")
     assert [relative(path) for path in MODULES if vague.search(relative(path))] == []

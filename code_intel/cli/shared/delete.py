@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Remove the repository."""
     with open_index(args) as index:
-        branches = [head.branch for head in index.heads(args.repository.__eq__)]
+        branches = [head.branch for head in index.heads(args.repository.__eq__, [args.repository])]
         if not branches:
             raise NotFoundError(
                 f"The shared index has no repository {args.repository[:200]}.",

@@ -5,9 +5,10 @@ the SDK's `RequireAuthMiddleware` and `guard.Admitted`.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import anyio
+from anyio import to_thread
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
@@ -20,6 +21,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
+from code_intel.errors import EmbeddingError
 from code_intel.servers.http.guard import Policy
 from code_intel.servers.protocol import ToolServer
 from code_intel.servers.shared.guard import Admitted, Checked, Observed
@@ -70,19 +72,26 @@ class Application:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Run the MCP server, and follow the token file."""
+        """Run the MCP server, follow the token file, and load the model."""
         async with self._sessions.run(), anyio.create_task_group() as group:
             group.start_soon(self.services.verifier.watch)
+            group.start_soon(self._load_model)
             try:
                 yield
             finally:
                 group.cancel_scope.cancel()
 
+    async def _load_model(self) -> None:
+        """Load the model, so that the first question need not; without one, answers say so."""
+        with suppress(EmbeddingError):
+            await to_thread.run_sync(self.services.embedder.load, abandon_on_cancel=True)
+
     def _build(self, routes: Sequence[ApiRoute]) -> ASGIApp:
         settings = self.services.settings
         mcp = self._protected(self._sessions.handle_request, MCP_PATH)
         every: list[BaseRoute] = [
-            Route(MCP_PATH, mcp),
+            # Without sessions, there is no stream to open (GET) and nothing to end (DELETE).
+            Route(MCP_PATH, mcp, methods=["POST"]),
             Route("/healthz", OpenRoute("/healthz")),
             Route("/readyz", OpenRoute("/readyz", self.readiness)),
         ]

@@ -5,12 +5,12 @@ So most contents are read by one look-up, without a search.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from code_intel.shared.layers import digest_of
 from code_intel.shared.milvus.engine import Consistency, Engine, Row
-from code_intel.shared.milvus.literals import quoted
+from code_intel.shared.milvus.literals import quoted, repositories
 from code_intel.shared.milvus.schema import MAX_PATH_BYTES, MAX_TEXT_BYTES
 
 _FIELDS = ("id", "parts", "content")
@@ -79,12 +79,11 @@ class Contents:
         rows = self._engine.get(self.collection, keys, ("id", "digest"))
         return {str(row["id"]): str(row["digest"]) for row in rows}
 
-    def of_kind(self, kind: str) -> dict[str, Any]:
-        """Return the values of all keys of a kind."""
-        found = self._engine.query(
-            self.collection, f"kind == {quoted(kind)} and parts > 0", ("id",)
-        )
-        return self.get([str(row["id"]) for row in found])
+    def of_kind(self, kind: str, names: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the values of all keys of a kind, or only of some repositories."""
+        condition = f"kind == {quoted(kind)}"
+        condition += f" and {repositories(names)}" if names else ""
+        return self.get([str(row["id"]) for row in self.listed(condition, ("id",))])
 
     def listed(self, condition: str, fields: Iterable[str]) -> Iterator[Row]:
         """Yield fields of the first rows of the contents that match a condition."""

@@ -24,12 +24,24 @@ READ_FILES = 200
 CHUNKS_PER_BUCKET = 40
 
 
+class Finished(NamedTuple):
+    """The numbers of files, of their chunks and of their tokens."""
+
+    files: int
+    chunks: int
+    tokens: int
+
+
 class _Build(NamedTuple):
-    """A layer to finish: its digests by path, and the files that it hides, as (layer, path)."""
+    """A layer to finish: its digests by path, and the files that it hides, as (layer, path).
+
+    `average` is that with which its words were weighed.
+    """
 
     place: Place
     digests: Mapping[str, str]
     hidden: Sequence[tuple[str, str]]
+    average: float
 
 
 def visible_files(tables: LayerTables, layers: Sequence[Layer]) -> dict[str, str]:
@@ -43,9 +55,13 @@ def visible_files(tables: LayerTables, layers: Sequence[Layer]) -> dict[str, str
 
 
 def finish_layers(
-    generation: Generation, contents: Contents, symbols: Contents, tables: LayerTables
-) -> tuple[int, int]:
-    """Write the tables of the last layer if needed; return the numbers of files and chunks.
+    generation: Generation,
+    average: float,
+    contents: Contents,
+    symbols: Contents,
+    tables: LayerTables,
+) -> Finished:
+    """Write the tables of the last layer if needed; return how large the generation is.
 
     Raises:
         ConflictError: The layers do not hold the files of `generation.tree`.
@@ -65,12 +81,13 @@ def finish_layers(
         after = {path: old for path, old in after.items() if path not in last.hides} | digests
         if tree_digest(after.items()) != generation.tree:
             raise _incomplete(generation)
-        _write(_Build(place, digests, hidden), contents, symbols, tables)
+        _write(_Build(place, digests, hidden, average), contents, symbols, tables)
     shown = visible_files(tables, layers)
     tree = ((path, tables.listing(layer)[path].digest) for path, layer in shown.items())
     if tree_digest(tree) != generation.tree:
         raise _incomplete(generation)
-    return len(shown), sum(tables.size(layer.id).chunks for layer in layers)
+    sizes = [tables.size(layer.id) for layer in layers]
+    return Finished(len(shown), sum(s.chunks for s in sizes), sum(s.tokens for s in sizes))
 
 
 def _digests(contents: Contents, place: Place) -> dict[str, str]:
@@ -107,7 +124,7 @@ def _write(build: _Build, contents: Contents, symbols: Contents, tables: LayerTa
     place = build.place
     rows = [[path, *file[:3], [*file.imports]] for path, file in listing.items()]
     contents.put([Content(key_of("listing", place.layer), *place, "listing", "", rows)])
-    size = {"chunks": chunks, "tokens": tokens, "buckets": buckets}
+    size = {"chunks": chunks, "tokens": tokens, "average": build.average, "buckets": buckets}
     contents.put([Content(key_of("layer", place.layer), *place, "layer", "", size)])
 
 

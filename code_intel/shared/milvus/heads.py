@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from code_intel.shared.milvus.contents import Content, Contents, key_of
+from code_intel.shared.milvus.weights import estimated_average
 from code_intel.shared.milvus.writing import Place
-from code_intel.shared.records import Generation, Head, Layer
+from code_intel.shared.records import Generation, Head, Layer, SharedChunk
 
 TOUCH_S = 300.0
 MAX_TOUCHED = 10_000
@@ -25,16 +26,17 @@ class Records:
 
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
-        self._touched: dict[str, float] = {}
+        self._touched: dict[str, tuple[float, float]] = {}
 
     def head(self, repository: str, branch: str) -> Head | None:
         """Return the head of a branch, or None."""
         value = self._contents.get_one(key_of("head", repository, branch))
         return None if value is None else Head(*value)
 
-    def heads(self) -> list[Head]:
-        """Return all heads, sorted."""
-        return sorted(Head(*value) for value in self._contents.of_kind("head").values())
+    def heads(self, repositories: Sequence[str] = ()) -> list[Head]:
+        """Return all heads, or those of some repositories, sorted."""
+        found = self._contents.of_kind("head", repositories)
+        return sorted(Head(*value) for value in found.values())
 
     def generation(self, generation: str) -> Generation | None:
         """Return a generation, or None."""
@@ -82,21 +84,38 @@ class Records:
         key = key_of("head", head.repository, head.branch)
         self._contents.put([Content(key, head.repository, "", "head", head.branch, [*head])])
 
-    def touch(self, place: Place) -> None:
-        """Note that a layer is being written, so that it can be removed if it is not finished."""
+    def note_write(self, place: Place, chunks: Sequence[SharedChunk] = ()) -> float:
+        """Note that a layer is being written, so that it can be removed if it is not finished.
+
+        Returns:
+            The number of tokens of an average chunk, with which all words of the layer are weighed:
+            that of the repository, or else an estimate from the first chunks that are written.
+        """
         repository, layer = place
         now = time.time()
-        if now - self._touched.get(layer, 0.0) > TOUCH_S:
+        touched, average = self._touched.get(layer, (0.0, 0.0))
+        if now - touched > TOUCH_S:
+            keys = key_of("push", layer), key_of("average", repository)
+            known = self._contents.get(keys)
+            if keys[0] in known:
+                average = known[keys[0]][3]
+            else:
+                average = known.get(keys[1]) or estimated_average(chunks)
+            value = [repository, layer, now, average]
+            self._contents.put([Content(keys[0], repository, layer, "push", layer, value)])
             if len(self._touched) > MAX_TOUCHED:
                 self._touched = {}
-            key = key_of("push", layer)
-            value = [repository, layer, now]
-            self._contents.put([Content(key, repository, layer, "push", layer, value)])
-            self._touched[layer] = now
+            self._touched[layer] = now, average
+        return average
+
+    def put_average(self, repository: str, average: float) -> None:
+        """Keep the number of tokens of an average chunk for the next pushes."""
+        key = key_of("average", repository)
+        self._contents.put([Content(key, repository, "", "average", "", average)])
 
     def pushes(self) -> list[tuple[str, str, float]]:
         """Return (repository, layer, time of the last write) of all layers."""
-        return [tuple(value) for value in self._contents.of_kind("push").values()]
+        return [tuple(value[:3]) for value in self._contents.of_kind("push").values()]
 
 
 def _stored(value: Sequence[Any]) -> Stored:

@@ -90,9 +90,19 @@ class SharedIndex:
 
     # --- what there is
 
-    def heads(self, may_read: Callable[[str], bool]) -> list[Head]:
-        """Return the heads of the repositories that the caller may read, sorted."""
-        return [head for head in self._records.heads() if may_read(head.repository)]
+    def heads(
+        self, may_read: Callable[[str], bool], repositories: Sequence[str] = ()
+    ) -> list[Head]:
+        """Return the heads of the repositories that the caller may read, sorted.
+
+        Args:
+            may_read: Says whether the caller may read a repository.
+            repositories: Only these repositories; empty for all.
+        """
+        names = [name for name in repositories if may_read(name)]
+        if repositories and not names:
+            return []
+        return [head for head in self._records.heads(names) if may_read(head.repository)]
 
     def head(self, repository: str, branch: str) -> Head | None:
         """Return the head of a branch, or None."""
@@ -169,10 +179,13 @@ class SharedIndex:
         """
         place = writing.place_of(repository, layer)
         writing.check(files, vectors, self.dimensions)
-        self._records.touch(place)
+        average = self._records.note_write(
+            place, [chunk for file in files for chunk in file.chunks]
+        )
         engine, names, contents = self._engine, self._opened.names, self._reading.contents
         engine.upsert(
-            names["words"], (row for file in files for row in writing.word_rows(place, file))
+            names["words"],
+            (row for file in files for row in writing.word_rows(place, file, average)),
         )
         engine.upsert(
             names["vectors"],
@@ -196,17 +209,21 @@ class SharedIndex:
         known = self._records.generation(generation.id)
         if known is not None:
             generation = known._replace(commit=generation.commit)
+        repository = generation.repository
+        average = 0.0
         for layer in generation.layers:
-            self._records.touch(writing.place_of(generation.repository, layer.id))
+            average = self._records.note_write(writing.place_of(repository, layer.id))
         reading = self._reading
-        files, chunks = finish_layers(generation, reading.contents, reading.symbols, reading.tables)
+        done = finish_layers(generation, average, reading.contents, reading.symbols, reading.tables)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._records.put_generation(
-            generation._replace(files=files, chunks=chunks, created_at=now)
+            generation._replace(files=done.files, chunks=done.chunks, created_at=now)
         )
+        if done.chunks:
+            self._records.put_average(repository, done.tokens / done.chunks)
         for short in ("words", "vectors") if known is None else ():
             self._engine.flush(self._opened.names[short])
-        head = Head(generation.repository, branch, generation.commit, generation.id)
+        head = Head(repository, branch, generation.commit, generation.id)
         self._records.put_head(head)
         return head
 

@@ -61,7 +61,7 @@ class Reading:
         """Return the chunks whose vectors are nearest."""
         name = self._names["vectors"]
         return self._engine.search(
-            name, "vector", "COSINE", [query], limit, condition, ("id",), level
+            name, "vector", self._engine.cosine, [query], limit, condition, ("id",), level
         )
 
     def similar(self, condition: str, limit: int) -> dict[str, str]:

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from code_intel.errors import StorageError, UsageError
+from code_intel.index.generations import LENGTH_TOLERANCE
 from code_intel.shared.milvus.engine import Engine, Field, IndexRow
 from code_intel.shared.milvus.literals import MAX_NAME_BYTES
 
@@ -85,8 +86,6 @@ INDEXES: Mapping[str, Sequence[IndexRow]] = {
     "contents": (IndexRow("none", "FLAT", "L2"), IndexRow("layer", "INVERTED")),
     "records": (IndexRow("none", "FLAT", "L2"), IndexRow("kind", "INVERTED")),
 }
-_LITE = {"HNSW": "FLAT"}
-"""Index types to use in Milvus Lite instead: it compares vectors one after another anyway."""
 
 
 class Opened(NamedTuple):
@@ -139,18 +138,24 @@ def check_version(engine: Engine) -> None:
         )
 
 
-def check_size(dimensions: int, vector: bytes) -> None:
-    """Refuse a vector of another size.
+def check_vector(dimensions: int, vector: bytes) -> None:
+    """Refuse a vector that cannot be compared with the others.
 
     Raises:
-        UsageError: The index has vectors of another size, so its model is another one.
+        UsageError: The index has vectors of another size, so its model is another one; or the
+            length of the vector is not 1.
     """
+    import numpy as np
+
     if len(vector) != 4 * dimensions:
         raise UsageError(
             f"A vector has {len(vector) // 4} numbers, and the shared index has vectors of "
             f"{dimensions}. All repositories of a shared index use models of one size.",
             details={"field": "vectors"},
         )
+    length = float(np.linalg.norm(np.frombuffer(vector, "<f4")))
+    if not abs(length - 1) < LENGTH_TOLERANCE:
+        raise UsageError("The length of a vector is not 1.", details={"field": "vectors"})
 
 
 def _found(engine: Engine, of: str) -> dict[int, dict[str, str]]:
@@ -175,5 +180,7 @@ def _sized(fields: Sequence[Field], dimensions: int) -> list[Field]:
 def _indexes(engine: Engine, short: str) -> list[IndexRow]:
     if not engine.lite:
         return [*INDEXES[short]]
-    dense = (row for row in INDEXES[short] if row.kind != "INVERTED")
-    return [row._replace(kind=_LITE.get(row.kind, row.kind), params={}) for row in dense]
+    rows = (row for row in INDEXES[short] if row.kind != "INVERTED")
+    return [
+        IndexRow(row.field, "FLAT", engine.cosine) if row.kind == "HNSW" else row for row in rows
+    ]

@@ -113,7 +113,7 @@ class SharedStore:
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Return the number of chunks, and for each token that occurs, that of chunks with it."""
         counts = self._count(terms)
-        return self._view.size[0], {term: every for term, (every, *_) in counts.items()}
+        return self._view.extent.chunks, {term: every for term, (every, *_) in counts.items()}
 
     def vector_hits(self, query: "Vector", limit: int) -> Hits:
         """Return (chunk id, cosine) of the nearest chunks, best first.
@@ -231,7 +231,7 @@ class SharedStore:
         queries = {
             column: query
             for column in columns
-            if (query := question(terms, column, self._view.size, counts))
+            if (query := question(terms, column, self._view.extent, counts))
         }
         found: dict[Column, Hits] = {"body": [], "names": []}
         if not queries:

@@ -27,11 +27,13 @@ class LayerSize(NamedTuple):
     Attributes:
         chunks: Its chunks, minus those of the files that it hides in the layers below.
         tokens: Their tokens, in the same way.
+        average: The number of tokens of an average chunk, with which words were weighed.
         buckets: Number of rows over which its tokens are spread.
     """
 
     chunks: int
     tokens: int
+    average: float
     buckets: int
 
 
@@ -77,7 +79,7 @@ class LayerTables:
     def _size(self, layer: str) -> LayerSize:
         if (value := self._contents.get_one(key_of("layer", layer))) is None:
             raise _removed()
-        return LayerSize(value["chunks"], value["tokens"], value["buckets"])
+        return LayerSize(*(value[name] for name in LayerSize._fields))
 
     def _listing(self, layer: str) -> Mapping[str, ListedFile]:
         """Return the files of a layer by path."""

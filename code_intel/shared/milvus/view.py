@@ -9,6 +9,7 @@ from code_intel.errors import NotFoundError, UsageError
 from code_intel.shared.layers import digest_of
 from code_intel.shared.milvus.literals import checked_name
 from code_intel.shared.milvus.tables import LayerTables, ListedFile
+from code_intel.shared.milvus.weights import Extent
 from code_intel.shared.milvus.writing import file_key, place_of
 from code_intel.shared.records import Generation
 
@@ -71,11 +72,18 @@ class View:
         ]
 
     @cached_property
-    def size(self) -> tuple[int, int]:
-        """The numbers of visible chunks, and of their tokens."""
+    def extent(self) -> Extent:
+        """How much is visible."""
         chunks, tokens = self._tables.size_of(self.hidden_places)
         sizes = [self._tables.size(layer) for layer in self.layers]
-        return sum(s.chunks for s in sizes) - chunks, sum(s.tokens for s in sizes) - tokens
+        shares = [max(1, size.chunks) for size in sizes]
+        pairs = zip(sizes, shares, strict=True)
+        average = sum(size.average * share for size, share in pairs) / sum(shares)
+        return Extent(
+            sum(size.chunks for size in sizes) - chunks,
+            sum(size.tokens for size in sizes) - tokens,
+            average,
+        )
 
     def hidden_files(self, *, of_model: bool = False) -> dict[str, dict[str, frozenset[str]]]:
         """Return the keys of the hidden files by repository and layer.

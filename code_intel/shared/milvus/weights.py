@@ -9,8 +9,8 @@ tokens, and the score is the inner product: FTS5's formula, to which the ranking
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from code_intel.shared.records import SharedChunk
 
@@ -18,19 +18,39 @@ Column = Literal["body", "names"]
 Counts = tuple[int, int, int]
 """In how many chunks a token occurs: in any column, in the text, in the names."""
 
+
+class Extent(NamedTuple):
+    """The numbers of chunks and of their tokens, and the average with which they were weighed."""
+
+    chunks: int
+    tokens: int
+    average: float
+
+
 K1, B = 1.2, 0.75
 AVERAGE_TOKENS = 110
-"""Tokens of a chunk, on average: from 64 to 160 in the labelled repositories."""
+"""Tokens of a chunk on average, in many repositories; those of one have from 60 to 200."""
+SURE_CHUNKS = 50
+"""From so many chunks, what they say about the average counts more than `AVERAGE_TOKENS`."""
 _LEAST = 1e-6
 _PREFIX: Mapping[Column, bytes] = {"body": b"b ", "names": b"n "}
 _EMPTY = {0xFFFFFFF0: _LEAST}
 """Weights of a chunk without words; Milvus wants at least one."""
 
 
-def weights(chunk: SharedChunk) -> dict[int, float]:
-    """Return the weights of a chunk's tokens in both columns, by dimension."""
+def estimated_average(chunks: Sequence[SharedChunk]) -> float:
+    """Return the average number of tokens in the chunks of a repository, from some of them."""
+    tokens = sum(map(token_count, chunks)) + SURE_CHUNKS * AVERAGE_TOKENS
+    return tokens / (len(chunks) + SURE_CHUNKS)
+
+
+def weights(chunk: SharedChunk, average: float) -> dict[int, float]:
+    """Return the weights of a chunk's tokens in both columns, by dimension.
+
+    `average` is the number of tokens of an average chunk.
+    """
     body, names = chunk.body.split(), chunk.names.split()
-    length = K1 * (1 - B + B * token_count(chunk) / AVERAGE_TOKENS)
+    length = K1 * (1 - B + B * token_count(chunk) / average)
     columns: tuple[tuple[Column, list[str]], ...] = (("body", body), ("names", names))
     found = {
         _dimension(token, column): count * (K1 + 1) / (count + length)
@@ -41,17 +61,16 @@ def weights(chunk: SharedChunk) -> dict[int, float]:
 
 
 def question(
-    terms: Iterable[str], column: Column, size: tuple[int, int], counts: Mapping[str, Counts]
+    terms: Iterable[str], column: Column, extent: Extent, counts: Mapping[str, Counts]
 ) -> dict[int, float]:
     """Return the rarity of the terms that occur in a column, by dimension.
 
-    `size` is the number of chunks and of their tokens. Where chunks have another length than
-    `AVERAGE_TOKENS`, this makes up for it: a token that an average chunk has once counts 1.
+    The weights were computed when the average was only estimated. This makes up for it: a token
+    that an average chunk has once counts 1.
     """
     place = 1 if column == "body" else 2
-    chunks, tokens = size
-    average = tokens / max(1, chunks)
-    scale = (1 + K1 * (1 - B + B * average / AVERAGE_TOKENS)) / (K1 + 1)
+    chunks, tokens, average = extent
+    scale = (1 + K1 * (1 - B + B * tokens / max(1, chunks) / average)) / (K1 + 1)
     return {
         _dimension(term, column): scale * _rarity(chunks, counts[term][place])
         for term in terms

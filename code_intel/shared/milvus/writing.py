@@ -8,7 +8,7 @@ from code_intel.errors import UsageError
 from code_intel.shared.layers import digest_of
 from code_intel.shared.milvus.contents import Content, key_of
 from code_intel.shared.milvus.literals import checked_name, digest
-from code_intel.shared.milvus.schema import MAX_PATH_BYTES, MAX_TEXT_BYTES, check_size
+from code_intel.shared.milvus.schema import MAX_PATH_BYTES, MAX_TEXT_BYTES, check_vector
 from code_intel.shared.milvus.weights import counted, token_count, weights
 from code_intel.shared.records import SharedChunk, SharedFile
 
@@ -39,15 +39,15 @@ def check(files: Sequence[SharedFile], vectors: Mapping[str, bytes], size: int) 
         UsageError: A name or a text is too long or is not Unicode, or a vector has another size.
     """
     for vector in vectors.values():
-        check_size(size, vector)
+        check_vector(size, vector)
     for file in files:
         _check_text(file.path, "path", MAX_PATH_BYTES)
         for text in (*(chunk.text for chunk in file.chunks), *(s.name for s in file.symbols)):
             _check_text(text, "text", 0)
 
 
-def word_rows(place: Place, file: SharedFile) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of `words`."""
+def word_rows(place: Place, file: SharedFile, average: float) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of `words`; see `weights` for `average`."""
     for chunk in file.chunks:
         yield {
             **_common(place, file, chunk),
@@ -55,7 +55,7 @@ def word_rows(place: Place, file: SharedFile) -> Iterator[Mapping[str, Any]]:
             "position": chunk.position,
             "language": file.language,
             "names": "\n".join(chunk.symbols)[: MAX_TEXT_BYTES // 4],
-            "weights": weights(chunk),
+            "weights": weights(chunk, average),
         }
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -42,17 +41,11 @@ async def fail(_caller: Caller, request: Request) -> Response:
     raise errors[request.path_params["name"]]
 
 
-async def wait(_caller: Caller, _request: Request) -> Response:
-    await anyio.sleep(0.5)
-    return JSONResponse({})
-
-
 ROUTES = (
     ApiRoute("POST", "/v1/echo", echo),
     ApiRoute("POST", "/v1/large", echo, pushes=True),
     ApiRoute("POST", "/v1/push/{name:path}", push),
     ApiRoute("GET", "/v1/fail/{name}", fail),
-    ApiRoute("GET", "/v1/wait", wait),
 )
 MIB = 1 << 20
 
@@ -253,6 +246,11 @@ def test_a_path_that_does_not_exist_is_not_found_with_and_without_a_token(
     assert running.ask("GET", "/v1/nothing", token=token).status == 404
     assert running.ask("GET", "/v1/nothing").status == 404
     assert running.ask("DELETE", "/v1/echo", token=token).status == 405
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_no_client_can_hold_a_stream_or_a_session(running: Instance, method: str) -> None:
+    assert running.ask(method, "/mcp", token=running.token("read:**")).status == 405
 
 
 @pytest.mark.covers("rule.shared.audit")

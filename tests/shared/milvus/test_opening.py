@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from code_intel.errors import BusyError, ConfigError, StorageError, UpstreamError, UsageError
@@ -179,6 +180,9 @@ def test_a_vector_of_another_size_is_refused(index: SharedIndex, place: str) -> 
     push = Push(index, "team/shop", TEXTS)
     with pytest.raises(UsageError, match="has 8 numbers, and the shared index has vectors of 384"):
         index.write("team/shop", push.plan.new, [], {card_digest("x"): bytes(32)})
+    for wrong in (np.full(384, 9, "<f4"), np.zeros(384, "<f4"), np.full(384, np.nan, "<f4")):
+        with pytest.raises(UsageError, match="length of a vector"):
+            index.write("team/shop", push.plan.new, [], {card_digest("x"): wrong.tobytes()})
     index.close()
     with SharedIndex.open(place, dimensions=8) as again:
         assert again.dimensions == 384

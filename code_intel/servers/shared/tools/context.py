@@ -55,11 +55,8 @@ class SharedContext(NamedTuple):
         self.caller.record.add_repositories(asked)
         principal, index = self.caller.principal, self.caller.services.index
 
-        def is_wanted(repository: str) -> bool:
-            return (not asked or repository in asked) and principal.may_read(repository)
-
         with work_span("find generations", len(asked)):
-            heads = _chosen(index.heads(is_wanted), asked)
+            heads = _chosen(index.heads(principal.may_read, [*asked]), asked)
             for name in asked:
                 if name not in heads:
                     raise not_found(name)
