@@ -6,6 +6,10 @@ asks an example question about the project. It exits with 1 if nothing is likely
 one query per line from standard input and prints one JSON object per line. A gateway of the project
 that runs answers a query at once; otherwise the command opens the indexes and the model itself.
 
+`--all` searches the source of this project and of all others of the workspace (`code-intel
+workspace`) in one ranking, and `--repo NAME` that of one. Each hit then shows its repository, in
+JSON as `repository` and `commit`; `document` is a name in that repository.
+
 The ranking of the source is a table of signals. `--explain` prints the points that each signal gave
 to a file; they add up to its score. In JSON, a result has them as `ranking` (`row`, `points`,
 `factor`). `--why-not` names the step at which a file lost: the index, the searches, the floor, a

@@ -95,7 +95,8 @@ class UnionStore:
 
     def revision(self) -> str:
         """Return a value that changes when a document does, or the documents that are shown."""
-        return repr([(p.prefix, p.store.revision(), sorted(p.hidden)) for p in self.parts])
+        parts = [(p.prefix, p.store.revision(), hash(frozenset(p.hidden))) for p in self.parts]
+        return repr(parts)
 
     def cached(
         self, name: str, version: object, compute: Callable[[ResultT | None], ResultT]

@@ -62,6 +62,8 @@ CASES: tuple[tuple[str, ...], ...] = (
     ("cart", "--include", "own", "--json"),
     ("shipping fee", "--forest", "--explain"),
     ("shipping fee", "--forest", "--explain", "--json"),
+    ("shipping fee", "--all", "--json"),
+    ("shipping fee", "--repo", "shop"),
     ("shipping fee", "--why-not", "src/shop/cart.py"),
     ("shipping fee", "--why-not", "missing.py", "--json"),
     ("\udcff fee", "--json"),
@@ -272,6 +274,6 @@ async def test_the_gateway_embeds_a_question_as_the_terminal_would(
 
 
 def test_a_request_survives_the_socket() -> None:
-    question = TerminalQuestion("\udcff 送料", 7, 2, "map", own=True)
+    question = TerminalQuestion("\udcff 送料", 7, 2, "map", own=True, repositories=("a/b",))
     request = TerminalRequest(question, Form(has_colours=True), "/a b", "sync", "0" * 64)
     assert decode_request(request.encode()) == request

@@ -221,3 +221,17 @@ def test_commits_are_known_by_the_names_of_the_union(tmp_path: Path) -> None:
 
 def test_ids_of_any_size_are_kept_apart(two: UnionStore) -> None:
     assert two.chunk_places([2**130, 2**130 + 1]) == []
+
+
+@pytest.mark.parametrize("shown", [3, 150, 300])
+def test_words_are_counted_without_hidden_documents(tmp_path: Path, shown: int) -> None:
+    files = {f"f{n:03}.py": f"def token_{n}():\n    return login\n" for n in range(450)}
+    hidden = {f"f{n:03}.py" for n in range(shown, 450)}
+    with plant(tmp_path / "f.db", files) as planted:
+        union = UnionStore([Part(planted, hidden=hidden)])
+        assert union.word_counts(["login", "token", "nowhere"]) == (
+            shown,
+            {"login": shown, "token": shown},
+        )
+        planted.delete_document("f000.py")
+        assert union.word_counts(["login"]) == (shown - 1, {"login": shown - 1})

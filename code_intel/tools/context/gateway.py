@@ -39,7 +39,6 @@ from code_intel.tools.progress import Report, ignore_progress
 if TYPE_CHECKING:  # most sessions execute no command
     from code_intel.forest.references.project import ProjectNames
     from code_intel.tools.context.commands import CommandContext
-    from code_intel.tools.context.repositories.sources import RepositorySource
 
 MAX_CONNECTIONS = 1000
 """Maximum connections to remember; the least recently used are dropped first."""
@@ -65,7 +64,6 @@ class GatewayContext:
         opens_commands: Opens the project's commands when first used; None if none exist.
         map_cache: Data of the map that is cached between queries.
         projects: The other projects of this machine that searches have opened.
-        sources: Further sources of repositories, such as a shared server.
         names: The names of the project's files, once something has asked for them in this call;
             None if they are not kept, because there is no call.
         worked: The session in which this call worked, as the call left it; None without one.
@@ -87,7 +85,6 @@ class GatewayContext:
     opens_commands: "Callable[[], CommandContext] | None" = None
     map_cache: MapCache = field(default_factory=MapCache)
     projects: OpenProjects = field(default_factory=OpenProjects)
-    sources: "Sequence[RepositorySource]" = ()
     names: "list[ProjectNames] | None" = None
     worked: Session | None = None
     began: float = field(default_factory=time.perf_counter)

@@ -11,7 +11,8 @@ from code_intel.forest.ranking.places import places_of
 from code_intel.forest.ranking.question import read
 from code_intel.records import VERIFICATION_SCORE, Hit, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService
-from code_intel.tools.context.repositories.checkouts import Checkouts, OpenProjects
+from code_intel.tools.context.repositories.checkouts import OpenProjects
+from code_intel.tools.context.repositories.known import sources_of
 from code_intel.tools.context.repositories.search import search_repositories
 from code_intel.tools.context.repositories.sources import choose
 from code_intel.tools.search.why_not import explain_file, ranking_data, ranking_text
@@ -86,7 +87,7 @@ def _repositories_answer(
     try:
         found = search_repositories(
             service,
-            choose((Checkouts(service, opened),), question.repositories),
+            choose(sources_of(service, opened), question.repositories),
             question.query,
             question.top_k,
             per_file=question.per_file,

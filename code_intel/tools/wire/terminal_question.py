@@ -1,7 +1,6 @@
 """Define a question that a person asks in a terminal, and how it is sent to the gateway."""
 
 import json
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from code_intel.records import PLACES_PER_FILE
@@ -34,7 +33,7 @@ class TerminalQuestion(NamedTuple):
     own: bool = False
     explain: bool = False
     why_not: str = ""
-    repositories: Sequence[str] = ()
+    repositories: tuple[str, ...] = ()
 
 
 class TerminalRequest(NamedTuple):
@@ -66,4 +65,6 @@ def decode_request(data: bytes) -> TerminalRequest:
         ValueError, TypeError: It is malformed.
     """
     question, form, *rest = json.loads(data)
-    return TerminalRequest(TerminalQuestion(*question), Form(*form), *rest)
+    asked = TerminalQuestion(*question)
+    asked = asked._replace(repositories=tuple(asked.repositories))  # JSON has lists only
+    return TerminalRequest(asked, Form(*form), *rest)

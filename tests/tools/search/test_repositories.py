@@ -5,13 +5,19 @@ import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from code_intel.errors import UsageError
+from code_intel.index.store import Store
 from code_intel.operations.workspace import add_project, list_projects
 from code_intel.session import journal
 from code_intel.session.state import Session
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import sessions_of
+from code_intel.tools.context.repositories.checkouts import Checkouts, OpenProjects
+from code_intel.tools.context.repositories.search import search_repositories
+from code_intel.tools.context.repositories.sources import choose
 from code_intel.tools.context.repositories.workspace import workspace_file
 from programs import git
 from projects import Caller
@@ -289,6 +295,46 @@ async def test_nothing_is_written_in_other_projects(call: Caller, twin: Path) ->
         await call("search_forest", query="cart", repositories=["twin"])
         await call("find_references", symbol="cart", repositories=["twin"])
     assert {path: at for path, at in state().items() if not path.endswith("new.py")} == before
+
+
+@pytest.mark.model
+def test_vectors_of_another_model_are_not_searched_and_this_is_said(
+    embedded_shop: Path, billing: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(embedded_shop, tmp_path / "shop"))
+    settings = settings_of(root, "faithful")
+    add_project(settings, billing)
+    with Store.open(settings_of(billing).forest.db_path) as store:
+        generation = store.generations.begin("other/384", 384)
+        cards = store.generations.pending(generation, 100)
+        vector = np.eye(384, dtype=np.float32)[0]
+        store.generations.put(generation, [(chunk, vector) for chunk, _ in cards])
+        store.generations.finish(generation)
+    service, projects = open_project(settings, readonly=True)[1], OpenProjects()
+    chosen = choose((Checkouts(service, projects),), ["*"])
+    found = search_repositories(service, chosen, "total of the order", 20, per_file=1)
+    alike = {(hit.repository, hit.similarity > 0) for hit in found.hits}
+    assert ("shop", True) in alike
+    assert ("team/billing", False) in alike
+    assert ("team/billing", True) not in alike
+    (note,) = [note for note in found.index.degraded if note.startswith("team/billing: embedding")]
+    assert "words only" in note
+    projects.close()
+    service.index.close()
+
+
+def test_of_two_sources_the_first_one_means_a_name(shop: Path, billing: Path) -> None:
+    """A checkout of this machine comes before the same repository on a server."""
+    add_project(settings_of(shop), billing)
+    services = [open_project(settings_of(root), readonly=True)[1] for root in (shop, billing)]
+    sources = [Checkouts(service, OpenProjects()) for service in services]
+    both = choose(sources, ["*"])
+    assert sorted(index.key for index in both.indexes) == ["shop", "team/billing"]
+    assert {index.key: index.is_own for index in both.indexes}["shop"]
+    (only,) = choose(sources, ["team/billing"]).indexes
+    assert not only.is_own  # the one that the first source knows
+    with pytest.raises(UsageError, match="101 repositories"):
+        choose(sources, ["shop"] * 101)
 
 
 def test_an_index_of_a_newer_version_is_listed_with_the_next_step(

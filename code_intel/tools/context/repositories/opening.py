@@ -11,9 +11,9 @@ from code_intel.index.cancellation import run_read
 from code_intel.records import SearchAnswer
 from code_intel.tools.context.forest_service import forest_service
 from code_intel.tools.context.gateway import GatewayContext
-from code_intel.tools.context.repositories.checkouts import Checkouts
+from code_intel.tools.context.repositories.known import sources_of
 from code_intel.tools.context.repositories.search import search_repositories
-from code_intel.tools.context.repositories.sources import Chosen, RepositorySource, choose
+from code_intel.tools.context.repositories.sources import Chosen, choose
 from code_intel.tools.context.searchers import LOCAL_TIMEOUT_S
 
 RepositoryNames = Annotated[
@@ -22,18 +22,13 @@ RepositoryNames = Annotated[
 ]
 
 
-def sources_of(context: GatewayContext) -> Sequence[RepositorySource]:
-    """Return the sources of repositories: the projects of this machine come first."""
-    return Checkouts(forest_service(context), context.projects), *context.sources
-
-
 def chosen_repositories(context: GatewayContext, names: Sequence[str]) -> Chosen:
     """Return the indexes that names mean; this blocks.
 
     Raises:
         CodeIntelError: See `choose`.
     """
-    return choose(sources_of(context), names)
+    return choose(sources_of(forest_service(context), context.projects), names)
 
 
 async def search_others(

@@ -99,7 +99,7 @@ def choose(sources: Sequence[RepositorySource], names: Sequence[str]) -> Chosen:
             f"{len(names)} repositories are named; the maximum is {MAX_NAMES}.",
             details={"field": "repositories"},
         )
-    known = [(name, where, source) for source in sources for name, where in source.names().items()]
+    known = _known(sources)
     if EVERY_REPOSITORY in names:
         return _all(known)
     wanted: dict[RepositorySource, dict[str, None]] = {}
@@ -110,6 +110,15 @@ def choose(sources: Sequence[RepositorySource], names: Sequence[str]) -> Chosen:
 
 
 _Known = Sequence[tuple[str, str, RepositorySource]]
+
+
+def _known(sources: Sequence[RepositorySource]) -> _Known:
+    """Return the repositories with their places and sources; of one name, the first source's."""
+    found: dict[str, tuple[str, str, RepositorySource]] = {}
+    for source in sources:
+        for name, where in source.names().items():
+            found.setdefault(name, (name, where, source))
+    return list(found.values())
 
 
 def _all(known: _Known) -> Chosen:
