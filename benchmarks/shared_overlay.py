@@ -41,11 +41,13 @@ class Person:
         folder: Their cache and state.
         url: The address of the server, or empty.
         token: Their token.
+        processor: Seconds of processor time that their commands took.
     """
 
     folder: Path
     url: str = ""
     token: str = ""
+    processor: float = 0.0
 
     def run(self, root: Path, *words: str) -> tuple[float, dict[str, Any]]:
         """Run a command; return its seconds and its JSON."""
@@ -56,7 +58,7 @@ class Person:
         }
         environ |= {"CODE_INTEL_SHARED_TOKEN": self.token} if self.token else {}
         environ |= {"CODE_INTEL_SHARED_URL": self.url} if self.url else {}
-        began = time.perf_counter()
+        began, before = time.perf_counter(), os.times()
         done = subprocess.run(
             [str(BIN / "code-intel"), *words, "--json"],
             cwd=root,
@@ -65,7 +67,9 @@ class Person:
             encoding="utf-8",
             check=False,
         )
-        seconds = time.perf_counter() - began
+        seconds, after = time.perf_counter() - began, os.times()
+        self.processor += after.children_user - before.children_user
+        self.processor += after.children_system - before.children_system
         if not done.stdout.startswith("{"):
             raise SystemExit(f"{words}: {done.stdout[-500:]} {done.stderr[-1000:]}")
         return seconds, json.loads(done.stdout)
@@ -160,6 +164,7 @@ def shared_developer(folder: Path, root: Path, url: str, token: str) -> dict[str
     while not found["index"].get("shared") and attempts < MAX_ATTEMPTS:
         seconds, found = me.run(mine, "search", "--forest", QUESTION)
         first, attempts = first + seconds, attempts + 1
+    processor = me.processor
     again, _ = me.run(mine, "search", "--forest", QUESTION)
     sync, synced = me.run(mine, "sync")
     alone, local = me.run(mine, "search", "--forest", QUESTION)
@@ -170,7 +175,7 @@ def shared_developer(folder: Path, root: Path, url: str, token: str) -> dict[str
     same = [row["document"] for row in found["results"]]
     return {
         "init": init, "first_answer": first, "second_answer": again, "sync": sync,
-        "answer_alone": alone, "attempts": attempts,
+        "answer_alone": alone, "attempts": attempts, "processor": processor,
         "same_files": len({*same} & {row["document"] for row in local["results"]}),
         "shown_files": len({*same}),
     }  # fmt: skip
@@ -187,8 +192,8 @@ def local_developer(folder: Path, root: Path) -> dict[str, Any]:
     answer, found = me.run(mine, "search", "--forest", QUESTION)
     assert has_vectors(found)
     return {
-        "init": init, "words": words, "answer_by_words": by_words, "vectors": vectors,
-        "answer": answer,
+        "processor": me.processor, "init": init, "words": words, "answer_by_words": by_words,
+        "vectors": vectors, "answer": answer,
     }  # fmt: skip
 
 
@@ -220,6 +225,7 @@ def table(rows: dict[str, Any]) -> str:
         f"| fresh clone of {size} | shared index | alone |",
         "|---|---|---|",
         f"| until the first answer with vectors | {fresh:.1f} s | {complete:.1f} s |",
+        f"| processor time until then | {shared['processor']:.1f} s | {local['processor']:.1f} s |",
         f"| until the first answer by words | {fresh:.1f} s | {by_words:.1f} s |",
         f"| the same question again | {shared['second_answer']:.1f} s | {local['answer']:.1f} s |",
         f"| until the index is complete | {fresh + shared['sync']:.1f} s | {complete:.1f} s |",

@@ -43,6 +43,12 @@ class Records:
         value = self._contents.get_one(key_of("generation", generation))
         return None if value is None else _stored(value).generation
 
+    def generations_of(self, ids: Sequence[str]) -> dict[str, Generation]:
+        """Return the generations with these ids that exist."""
+        found = self._contents.get(key_of("generation", each) for each in ids)
+        stored = (_stored(value).generation for value in found.values())
+        return {each.id: each for each in stored}
+
     def generation_at(self, repository: str, commits: Sequence[str]) -> Generation | None:
         """Return the generation of the first of some commits that has one."""
         keys = [key_of("commit", repository, commit) for commit in commits]

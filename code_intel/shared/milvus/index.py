@@ -112,6 +112,10 @@ class SharedIndex:
         """Return the generation with that id, or None if it is not complete or was removed."""
         return self._records.generation(generation)
 
+    def generations(self, ids: Sequence[str]) -> dict[str, Generation]:
+        """Return by id the generations that are complete and were not removed, in one call."""
+        return self._records.generations_of(ids)
+
     def generation_at(self, repository: str, commits: Sequence[str]) -> Generation | None:
         """Return the generation of the first of some commits that has one."""
         return self._records.generation_at(repository, commits)

@@ -123,8 +123,10 @@ async def test_a_search_can_be_limited(running: Instance) -> None:
         few = await call("search_forest", query="login user", top_k=1)
         assert len(named(few["results"])) == 1
         shop = ["team/shop"]
-        below = await call("search_forest", query="login user", repositories=shop, directory="auth")
-        assert named(below["results"]) == {("team/shop", "auth/login.py")}
+        for repositories in (shop, []):
+            limits = {"repositories": repositories, "directory": "auth"}
+            below = await call("search_forest", query="login user", **limits)
+            assert named(below["results"]) == {("team/shop", "auth/login.py")}
         pattern = await call("search_forest", query="login user", file_pattern="session.*")
         assert named(pattern["results"]) == {("team/web", "src/session.py")}
 
@@ -235,6 +237,17 @@ async def test_a_branch_can_be_named(running: Instance, shared_index: SharedInde
             "find_definitions", symbol="on_topic", repositories=["two/one@nothing"]
         )
         assert error["error"] == "not_found"
+
+
+async def test_after_a_revert_hits_are_of_the_new_commit(
+    running: Instance, shared_index: SharedIndex
+) -> None:
+    first, second = {"a.py": "def reverted(): pass\n"}, {"a.py": "def changed(): pass\n"}
+    for texts, commit in ((first, "3"), (second, "4"), (first, "5")):
+        pushed(shared_index, "revert/one", texts, commit=commit * 40)
+    async with caller(running, "read:revert/*") as call:
+        found = await call("find_definitions", symbol="reverted")
+        assert [row["commit"] for row in found["definitions"]] == ["5" * 40]
 
 
 async def test_an_agent_reads_the_same_as_a_program(running: Instance) -> None:

@@ -60,9 +60,14 @@ class SharedContext(NamedTuple):
             for name in asked:
                 if name not in heads:
                     raise not_found(name)
-            found = {name: index.generation(head.generation) for name, head in heads.items()}
-        # A generation that was removed a moment ago has a newer one; the next call sees it.
-        return [each for each in found.values() if each is not None]
+            found = index.generations([head.generation for head in heads.values()])
+        # A generation that was removed a moment ago has a newer one; the next call sees it. After a
+        # revert, two commits have the same generation.
+        return [
+            found[head.generation]._replace(commit=head.commit)
+            for head in heads.values()
+            if head.generation in found
+        ]
 
 
 def _split(name: str) -> tuple[str, str]:

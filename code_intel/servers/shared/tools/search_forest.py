@@ -50,9 +50,7 @@ async def search_forest(
     query: Query,
     repositories: Repositories = [],  # noqa: B006 - pydantic copies defaults
     top_k: Annotated[int, Field(ge=1, le=50, description="Maximum number of files.")] = 5,
-    directory: Annotated[
-        str, Field(description="Only below this folder, if one repository is named.")
-    ] = "",
+    directory: Annotated[str, Field(description="Only below this folder of a repository.")] = "",
     file_pattern: FilePattern = "",
 ) -> Answer:
     """Search the source of many repositories by keyword and by meaning, in any language.
@@ -91,6 +89,7 @@ def _search(
     require_any(generations)
     services = context.caller.services
     store = services.index.store(generations)
+    several = len(generations) > 1
     vector, notes = question_vector(services, store, query)
     with work_span("search", len(generations)):
         hits = search(
@@ -100,7 +99,9 @@ def _search(
             top_k=top_k,
             directory=directory,
             file_pattern=file_pattern,
-            bases=[each.repository for each in generations] if len(generations) > 1 else (),
+            bases=[each.repository for each in generations] if several else (),
+            imports=not several,
+            local_name=lambda document: store.place_of(document).path,
         )
         located = places_of(store, query, hits, PLACES_PER_FILE)
     return Found(store, located, len(generations), notes)
