@@ -9,11 +9,10 @@ from code_intel.servers.shared.tools.table import TOOLS
 from code_intel.tools.declaration import Answer, Tool
 
 INSTRUCTIONS = (
-    "The source and the agreements of many repositories, searched by keyword and by meaning. "
-    "Use search_map or search_forest to find how other repositories do something, and "
-    "find_definitions for where a symbol is defined elsewhere. Hits are hypotheses: they are of "
-    "the commit that they name. For work on the code of the present project, use the server "
-    "code-intel."
+    "The source and the agreements of many repositories, searched by keyword and by meaning. Use "
+    "search_map or search_forest to find how other repositories do something, and find_definitions "
+    "for where a symbol is defined. Hits are hypotheses: they are of the commit that they "
+    "name. For work on the code of the present project, use the server code-intel."
 )
 
 

@@ -34,7 +34,6 @@ FETCHED = 5
 """How many times as many hits are fetched, because those of one repository are limited."""
 MAX_REPOSITORIES = 1000
 """Maximum repositories that one question asks."""
-MAX_STORES = 64
 MAX_GENERATIONS = 4096
 
 
@@ -45,12 +44,12 @@ def find_agreements(
     generations, left_out = _generations(index, may_read, asked)
     if not generations:
         return FoundAgreements(())
-    store = _opened(index, generations)
+    store = index.store(generations)
     ids = _by_words(store, asked, BY_WORDS if asked.vector else MAX_FOUND)
     same = tuple(each for each in generations if asked.model and each.model == asked.model)
     near: list[int] = []
     if asked.vector and same:
-        near = _by_vector(_opened(index, same), asked, MAX_FOUND - BY_WORDS)
+        near = _by_vector(index.store(same), asked, MAX_FOUND - BY_WORDS)
     found = _rows(index, store, (*ids, *near), asked.model)
     return FoundAgreements(tuple(found)[:MAX_FOUND], len(generations), left_out)
 
@@ -95,11 +94,6 @@ def _generation(index: "SharedIndex", head: Head) -> Generation | None:
         return _complete(index, head.generation)
     except LookupError:  # removed a moment ago; the next question finds its successor
         return None
-
-
-@lru_cache(maxsize=MAX_STORES)
-def _opened(index: "SharedIndex", generations: tuple[Generation, ...]) -> "SharedStore":
-    return index.store(generations)
 
 
 def _by_words(store: "SharedStore", asked: FindAgreements, limit: int) -> list[int]:

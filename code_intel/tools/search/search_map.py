@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from code_intel.errors import UsageError
+from code_intel.foundation.text import counted
 from code_intel.records import WEAK_SCORE
 from code_intel.session import short_circuit, steps
 from code_intel.session.phases import Phase
@@ -27,6 +28,8 @@ from code_intel.tools.wire.suspicion import note_of
 
 MAX_NAMED = 100
 MAX_ELSEWHERE = 5
+OTHERS = "repositories"
+LEFT_OUT = "One question asks a limited number of repositories: {} more were not asked. Name them."
 
 
 async def search_map(
@@ -73,6 +76,8 @@ async def search_map(
         elsewhere = await ask_elsewhere(context, query, since=since, repositories=repositories)
     shown_elsewhere = best_of(elsewhere, MAX_ELSEWHERE, WEAK_SCORE)
     rows = [elsewhere_row(hit) for hit in shown_elsewhere]
+    if elsewhere.left_out:
+        context.warnings.append(LEFT_OUT.format(counted(elsewhere.left_out, "repository", OTHERS)))
     async with context.optional_session(handle, "search_map") as locked:
         if locked is not None:
             step = None
