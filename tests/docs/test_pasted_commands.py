@@ -43,7 +43,7 @@ LEFT_OUT = {
     r"code-intel serve-shared\b": "serves until it is stopped; tests/servers/shared start it",
     r"milvus-lite server\b": "serves until it is stopped; tests/servers/shared start it",
     r"code-intel init --shared ": "asks a server; tests/shared start one",
-    r"code-intel shared (prune|delete) ": "asks the engine; tests/servers/shared start one",
+    r"code-intel shared (prune|delete) ": "asks the engine; tests/cli/shared run it",
     r"curl ": "asks a server",
 }
 """Commands that are not run, and why."""
