@@ -1,20 +1,13 @@
-"""Call Milvus: connect, read and write rows, and turn its errors into ours.
+"""Call Milvus: create collections, read and write rows. `connection` connects."""
 
-An address is a file path (Milvus Lite, in this process) or the URL of a server. No other module
-imports pymilvus or milvus_lite, and both are imported when a connection is opened.
-"""
-
-import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import islice
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
-from code_intel.errors import BusyError, CodeIntelError, ConfigError, StorageError, UpstreamError
-from code_intel.foundation import durable
-from code_intel.foundation.text import visible
+from code_intel.errors import CodeIntelError
+from code_intel.shared.milvus.connection import CONNECT_S, Connection, connected, our_errors
 
 Consistency = Literal["Strong", "Bounded"]
 Row = Mapping[str, Any]
@@ -22,29 +15,13 @@ ItemT = TypeVar("ItemT")
 
 TIMEOUT_S = 60.0
 """Limit of one call; pymilvus tries again until then."""
-CONNECT_S = 10.0
 READ_ROWS = 500
 """Rows of one read. Milvus returns at most 16,384, and a row may have 64 KB."""
 WRITE_BYTES = 8 << 20
 """Bytes of one write. A message may have 64 MB."""
 LIST_ROWS = 10_000
-MAX_SAID = 500
-
-HOW_TO_INSTALL = (
-    "Install the extra: `./setup.sh --with-milvus` in a clone, or "
-    "`pip install 'code-intel[milvus]'`."
-)
-_DENIED = ("unauthenticated", "permission", "auth check failure", "privilege")
-_LOGGERS = ("pymilvus", "pymilvus.milvus_client", "pymilvus.bulk_writer", "milvus_lite", "grpc")
-_GRPC_OPTIONS = {
-    "grpc.keepalive_time_ms": 300_000,
-    "grpc.keepalive_permit_without_calls": False,
-}
-"""pymilvus would ping every ten seconds; servers of gRPC close such connections by default."""
 _RELEASED = re.compile("state 'released'|not loaded")
 """Milvus Lite loads no collection when it starts."""
-_RATE_LIMITS = frozenset({8, 9})
-"""Codes of pymilvus for a request that the server refuses for now."""
 
 
 class Found(NamedTuple):
@@ -89,32 +66,27 @@ class Engine:
             vectors in each search; without them, a search takes a third of the time.
     """
 
-    def __init__(self, client: Any, local: Any, address: str) -> None:
-        self._client = client
-        self._local = local
-        self._address = address
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._client = connection.client
         with self._errors():
-            version = str(client.get_server_version(timeout=CONNECT_S))
+            version = str(self._client.get_server_version(timeout=CONNECT_S))
         self.lite = "lite" in version
         self.cosine = "IP" if self.lite else "COSINE"
 
     @classmethod
     def open(cls, address: str, token: str) -> Self:
         """Connect; see `SharedIndex.open`."""
-        _import()
-        local = None if "://" in address else _local_server(Path(address))
-        uri = address if local is None else f"http://127.0.0.1:{local[2]}"
+        connection = connected(address, token)
         try:
-            return cls(_client(uri, token, address), local, address)
+            return cls(connection)
         except CodeIntelError:
-            _stop(local)
+            connection.close()
             raise
 
     def close(self) -> None:
-        """Close the connection, and stop Milvus Lite."""
-        self._client.close()
-        _stop(self._local)
-        self._local = None
+        """Close the connection."""
+        self._connection.close()
 
     # --- collections
 
@@ -277,15 +249,8 @@ class Engine:
                 self._client.load_collection(name, timeout=TIMEOUT_S)
                 return call(name, **options)
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        import grpc
-        from pymilvus import MilvusException
-
-        try:
-            yield
-        except (MilvusException, grpc.RpcError, ValueError) as error:
-            raise _translated(error, self._address) from error
+    def _errors(self) -> AbstractContextManager[None]:
+        return our_errors(self._connection.address)
 
 
 def batches(items: Iterable[ItemT], size: int) -> Iterator[list[ItemT]]:
@@ -308,85 +273,3 @@ def _of_size(rows: Iterable[Row]) -> Iterator[list[Row]]:
         total += size
     if some:
         yield some
-
-
-def _import() -> None:
-    """Import pymilvus, which would read a file `.env` and log what it also raises."""
-    _require("pymilvus")
-    import dotenv
-
-    load = dotenv.load_dotenv
-    dotenv.load_dotenv = lambda *_, **__: False  # .env may hold the secrets of another program
-    try:
-        import pymilvus  # noqa: F401 - changes the settings of logging
-    finally:
-        dotenv.load_dotenv = load
-    for name in _LOGGERS:
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-
-
-def _require(package: str) -> None:
-    from importlib.util import find_spec
-
-    if find_spec(package) is None:
-        raise ConfigError(
-            f"The shared index needs {package}, which is not installed.", hint=HOW_TO_INSTALL
-        )
-
-
-def _client(uri: str, token: str, address: str) -> Any:
-    import grpc
-    from pymilvus import MilvusClient, MilvusException
-
-    try:
-        return MilvusClient(uri, token=token, timeout=CONNECT_S, grpc_options=_GRPC_OPTIONS)
-    except (MilvusException, grpc.RpcError, ValueError) as error:
-        raise _translated(error, address) from error
-
-
-def _local_server(path: Path) -> Any:
-    """Start Milvus Lite in threads of this process; it listens at a free port of this machine."""
-    _require("milvus_lite")
-    from milvus_lite.adapter.grpc.server import start_server_in_thread
-
-    durable.make_folder(path.parent)
-    try:
-        return start_server_in_thread(data_dir=str(path.absolute()), host="127.0.0.1", port=0)
-    except Exception as error:  # milvus_lite has its own tree of errors, and OSError
-        if "lock" in str(error).lower():
-            raise BusyError(
-                f"Another process has {path} open.",
-                hint="Close it, or let several processes share one server: "
-                f"`milvus-lite server --data-dir {path}`, and name its URL.",
-            ) from error
-        raise StorageError(
-            f"Milvus Lite cannot open {path}.",
-            hint="Name a folder that code-intel has created, or a new one.",
-            details={"said": visible(str(error)[:MAX_SAID])},
-        ) from error
-
-
-def _stop(local: Any) -> None:
-    if local is not None:
-        server, database, _ = local
-        server.stop(grace=2).wait()
-        database.close()
-
-
-def _translated(error: Exception, address: str) -> CodeIntelError:
-    """Return the error of ours for one of pymilvus or of gRPC; its text may quote data."""
-    text = str(getattr(error, "message", "") or error)
-    said = {"said": visible(text[:MAX_SAID])}
-    if getattr(error, "code", None) in _RATE_LIMITS:
-        return BusyError(f"Milvus at {address} refuses the request for now.", details=said)
-    if any(word in text.lower() for word in _DENIED):
-        return UpstreamError(
-            f"Milvus at {address} refuses the token.",
-            hint="Check the token, and the privileges of its user.",
-            details=said,
-        )
-    return UpstreamError(
-        f"Milvus at {address} does not answer, or refuses the request.",
-        hint="Check that Milvus 2.6 or newer runs at this address, then try again.",
-        details=said,
-    )

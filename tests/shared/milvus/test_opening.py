@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from code_intel.errors import BusyError, ConfigError, StorageError, UpstreamError, UsageError
-from code_intel.shared.milvus import SharedIndex, engine, schema
+from code_intel.shared.milvus import SharedIndex, connection, engine, schema
 from code_intel.shared.milvus.engine import Field, IndexRow
 from milvus_servers import milvus_server
 from pushes import Push, card_digest, pushed, shared_file, vector_of, vectors_of
@@ -96,16 +96,26 @@ def test_a_file_that_is_no_index_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.milvus
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://127.0.0.1:9", "ftp://x", "http://"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:9",
+        "https://127.0.0.1:9",
+        "ftp://x",
+        "http://",
+        "http://u:pass-word@127.0.0.1:9",
+    ],
+)
 def test_an_address_without_milvus_is_an_error_with_a_hint(
     monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     pytest.importorskip("pymilvus")
-    monkeypatch.setattr(engine, "CONNECT_S", 1.0)
+    monkeypatch.setattr(connection, "CONNECT_S", 1.0)
     with pytest.raises(UpstreamError, match="does not answer") as caught:
         SharedIndex.open(url, "a-secret-token")
     assert "this address" in caught.value.hint
     assert "a-secret-token" not in str(caught.value.as_dict())
+    assert "pass-word" not in str(caught.value.as_dict())
 
 
 @pytest.mark.milvus
