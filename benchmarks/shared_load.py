@@ -174,26 +174,28 @@ MIX: tuple[tuple[str, int, Question], ...] = (
 
 async def load(made: Farm, clients: int, seconds: float, think: float) -> Tally:
     """Let clients ask for some time."""
-    tally, ends = Tally(), time.monotonic() + seconds
+    tally = Tally()
     tokens = [made.token("read:team/*")[0] for _ in range(clients)]
     await asyncio.sleep(3)  # until both instances have read them
+    ends = time.monotonic() + seconds
 
-    async def ask(number: int) -> None:
-        ports = (made.ports[number % len(made.ports)],)
-        async with httpx2.AsyncClient(timeout=GIVE_UP_S) as web:
-            client = Client(web, tokens[number], ports)
-            await asyncio.sleep(random.uniform(0, think))
-            while time.monotonic() < ends:
-                kind, _, question = random.choices(MIX, [row[1] for row in MIX])[0]
-                began = time.monotonic()
-                try:
-                    await question(client, made.repositories)
-                except (httpx2.HTTPError, WrongAnswerError) as error:
-                    tally.errors[f"{kind}: {type(error).__name__} {error}"[:120]] += 1
-                tally.add(kind, time.monotonic() - began)
-                await asyncio.sleep(random.expovariate(1 / think) if think else 0)
+    async def ask(web: httpx2.AsyncClient, number: int) -> None:
+        client = Client(web, tokens[number], (made.ports[number % len(made.ports)],))
+        await asyncio.sleep(random.uniform(0, think))
+        while time.monotonic() < ends:
+            kind, _, question = random.choices(MIX, [row[1] for row in MIX])[0]
+            began = time.monotonic()
+            try:
+                await question(client, made.repositories)
+            except (httpx2.HTTPError, WrongAnswerError) as error:
+                tally.errors[f"{kind}: {type(error).__name__} {error}"[:120]] += 1
+            tally.add(kind, time.monotonic() - began)
+            await asyncio.sleep(random.expovariate(1 / think) if think else 0)
 
-    await asyncio.gather(*map(ask, range(clients)))
+    # One pool for all: each would read the certificates of the system, for 30 ms.
+    no_limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+    async with httpx2.AsyncClient(timeout=GIVE_UP_S, limits=no_limits) as web:
+        await asyncio.gather(*(ask(web, number) for number in range(clients)))
     return tally
 
 
