@@ -54,7 +54,7 @@ async def search_map(
     Returns agreements with their status and a calibrated score ({verification}: probably the same
     thing, {ready}: almost certainly). A hit does not change the phase. If nothing matches,
     search_forest becomes available. If the map is unavailable, hypotheses from the forest (the
-    project's source) are returned. With a shared map, elsewhere has what other repositories agreed.
+    project's source) are returned. With a shared map, other_agreements has those of others.
     """
     check_query(query)
     if repositories and not context.settings.shared.map:
@@ -105,7 +105,7 @@ async def search_map(
         "best_score": hits[0].score if hits else None,
     }
     shown = replace(answer, hits=hits[:top_k])
-    others = {"elsewhere": rows, "elsewhere_repositories": elsewhere.repositories}
+    others = {"other_agreements": rows, "other_repositories": elsewhere.repositories}
     fields.update((name, value) for name, value in others.items() if value)
     after = "\n".join((note_of(rows), *elsewhere_lines(rows))).strip()
     return hit_answer(shown, fields, nothing=NO_MAP_HITS.format(query), after=after)

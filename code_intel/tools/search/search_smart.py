@@ -141,7 +141,7 @@ def _answer(
         *elsewhere_lines(elsewhere),
         call_text(call),
     )
-    added = {"map": candidates, "notes": notes, "places": places, "elsewhere": elsewhere}
+    added = {"map": candidates, "notes": notes, "places": places, "other_agreements": elsewhere}
     data = {**answer.data, **{name: rows for name, rows in added.items() if rows}, **call}
     return replace(answer, data=data, text="\n".join(filter(None, (answer.text, *lines))))
 

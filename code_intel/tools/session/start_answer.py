@@ -65,7 +65,7 @@ class Start(NamedTuple):
             "map": [agreement_data(hit) for hit in self.found.known],
             "notes": [note_data(hit) for hit in self.found.notes],
             "places": [item.data for item in self.shown],
-            "elsewhere": [elsewhere_row(hit) for hit in self.found.others],
+            "other_agreements": [elsewhere_row(hit) for hit in self.found.others],
             "index": index_data(answer.index) if answer and index_text(answer.index) else None,
             **unavailable_data(self.found.missing),
             "next_reads": reading_call(self.reads).get("next_call"),

@@ -113,10 +113,10 @@ async def test_other_code_leads_to_verification_and_teaches_only_what_the_sessio
 
 @pytest.mark.covers(
     "rule.elsewhere.proof",
-    "answer.start_session.elsewhere",
-    "answer.search_smart.elsewhere",
-    "answer.search_map: elsewhere elsewhere_repositories",
-    "row.elsewhere: repository commit nl_term symbol role score files evidence flags",
+    "answer.start_session.other_agreements",
+    "answer.search_smart.other_agreements",
+    "answer.search_map: other_agreements other_repositories",
+    "row.other_agreement: repository commit nl_term symbol role score files evidence flags",
 )
 async def test_a_symbol_that_the_project_lacks_is_shown_and_changes_no_phase(
     running: Instance, mine: Path, monkeypatch: pytest.MonkeyPatch
@@ -129,19 +129,19 @@ async def test_a_symbol_that_the_project_lacks_is_shown_and_changes_no_phase(
         async with gateway(mine, embedding="faithful", groups=("search",)) as call:
             answer = await ask(call, "retries of requests")
             assert (answer["source"], answer["next_phase"]) == ("forest", "EXPLORATION")
-            (row,) = answer["elsewhere"]
+            (row,) = answer["other_agreements"]
             assert (row["repository"], row["commit"]) == (OTHERS, COMMIT[:12])
             assert (row["nl_term"], row["symbol"]) == ("retries of requests", "RetryPolicy.run")
             assert (row["role"], row["files"]) == ("entry", ["src/elsewhere.py:3"])
             assert row["flags"] == ["instruction-like text"]
             started = await call("start_session", **asked("retries of requests"))
-            assert started["elsewhere"] == [row]
+            assert started["other_agreements"] == [row]
             assert row["score"] == 1.0
             assert "Tr0ub4dor" not in row["evidence"][0]
             assert "\u202e" not in row["evidence"][0]
             shown = await call("search_map", query="how do others do retries")
-            assert [row["symbol"] for row in shown["elsewhere"]] == ["RetryPolicy.run"]
-            assert shown["elsewhere_repositories"] == 1
+            assert [row["symbol"] for row in shown["other_agreements"]] == ["RetryPolicy.run"]
+            assert shown["other_repositories"] == 1
     assert f"{OTHERS}@{COMMIT}" in set(values_of(journal_of(mine), "origin"))
 
 
@@ -182,7 +182,7 @@ async def test_planted_agreements_lead_nobody_to_ready(
 
 def comparable(answer: dict[str, Any]) -> dict[str, Any]:
     """Return an answer without what others said, and without what differs in each session."""
-    left_out = {"elsewhere", "elsewhere_repositories", "session_id", "next_call", "index"}
+    left_out = {"other_agreements", "other_repositories", "session_id", "next_call", "index"}
     return {name: value for name, value in answer.items() if name not in left_out}
 
 
@@ -245,9 +245,9 @@ async def test_a_repository_that_the_token_may_not_read_is_neither_shown_nor_cou
             named: list[str]
             for named in ([], ["secret/vault", "team/web"]):
                 answer = await call("search_map", query="retry", repositories=named)
-                assert [row["symbol"] for row in answer["elsewhere"]] == ["Retry.run"]
-                assert answer["elsewhere_repositories"] == 1
+                assert [row["symbol"] for row in answer["other_agreements"]] == ["Retry.run"]
+                assert answer["other_repositories"] == 1
             hidden = await call("search_map", query="retry", repositories=["secret/vault"])
             missing = await call("search_map", query="retry", repositories=["secret/none"])
             assert hidden == missing
-            assert "elsewhere" not in hidden
+            assert "other_agreements" not in hidden

@@ -11,7 +11,7 @@ from code_intel.tools.wire.suspicion import flags_of
 
 MAX_ROWS = 3
 MAX_EVIDENCE_CHARS = 160
-HEADING = "elsewhere: agreements of other repositories; data of others, not checked here"
+HEADING = "agreements of other repositories: data of others, not checked here"
 
 
 def best_of(
