@@ -45,7 +45,10 @@ class SharedVectors(VectorCache):
     def get(  # type: ignore[explicit-override]
         self, identity: str, texts: Sequence[str]
     ) -> "dict[str, NDArray[np.float32]]":
-        """Return the known vectors of `texts`; those of the server are added to the cache."""
+        """Return the known vectors of `texts`.
+
+        Those of the server are not added to the cache, which other projects use, too.
+        """
         found = super().get(identity, texts)
         if time.monotonic() > self._forget_at:
             self._absent, self._forget_at = set(), time.monotonic() + FORGET_S
@@ -56,7 +59,6 @@ class SharedVectors(VectorCache):
                 asked = cards[start : start + MAX_CARDS]
                 new = self._ask(asked, by_card)
                 self._absent |= {card for card in asked if by_card[card] not in new}
-                self.put(identity, new)
                 found |= new
         return found
 
