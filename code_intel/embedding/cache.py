@@ -55,6 +55,8 @@ class VectorCache:
 
     def get(self, identity: str, texts: Sequence[str]) -> dict[str, "NDArray[np.float32]"]:
         """Return the cached vectors of `texts`, each float32 of shape (dimensions,)."""
+        if not texts:
+            return {}
         wanted = {_digest(text): text for text in texts}
         return self._run(lambda database: _read(database, identity, wanted), {})
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from code_intel.servers.shared.tools.table import TOOLS as SHARED_TOOLS
 from code_intel.session.evidence import EVIDENCE_TOOLS
 from code_intel.session.frame import GUIDANCE
 from code_intel.session.phases import ALLOWED, LOOKUP_TOOLS, NEXT_STEP, UNGATED
@@ -40,7 +41,7 @@ _STEPS = {tool.name for tool in SESSION.tools}
 OWN_MODULES = {
     f"session/{name}.py": _STEPS
     for name in ("understanding/counts_guidance", "frame", "relevance", "steps")
-}
+} | {"servers/shared/mcp_server.py": {tool.name for tool in SHARED_TOOLS}}
 """Modules whose texts only tools of `session` show, or servers that list that group."""
 
 

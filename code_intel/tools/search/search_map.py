@@ -53,8 +53,8 @@ async def search_map(
 
     Returns agreements with their status and a calibrated score ({verification}: probably the same
     thing, {ready}: almost certainly). A hit does not change the phase. If nothing matches,
-    search_forest becomes available. If the map is unavailable, hypotheses from the forest (the
-    project's source) are returned. With a shared map, other_agreements has those of others.
+    search_forest becomes available. If the map is unavailable, hypotheses from the forest are
+    returned. other_agreements has those of a shared map.
     """
     check_query(query)
     if repositories and not context.settings.shared.map:
