@@ -1,9 +1,8 @@
 """Simulate which chunks pushes write, by the rules for layers, with the commits of real branches.
 
-The present rule is that of `code_intel.shared.layers`: a push adds a layer, and with too many
-layers or hidden paths it writes everything as one. `by size` is what could come next: it joins
-the new layer with those below it that are at most `FACTOR` times as large as what is above them, so
-that a large layer is seldom written again.
+`by size` is the rule of `code_intel.shared.layers`: with too many layers or hidden paths, the new
+layer replaces those below it that are at most `MAX_GROWTH` times as large as what is above them, so
+that a large layer is seldom written again. `all at once` writes everything as one layer instead.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,13 +11,14 @@ from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks.scale_data import COMMITS_PER_HOUR, Push, Rates, Table, shown
-from code_intel.shared.layers import MAX_HIDDEN, MAX_LAYERS
+from code_intel.shared.layers import MAX_GROWTH, MAX_HIDDEN, MAX_LAYERS
 
 REST = -1
 """Stands for the files that no commit changes; they are in the lowest layer."""
 ROUNDS = 5
 """How often the commits are repeated, so that the result depends less on where they begin."""
-FACTOR = 2
+FILE_CHUNKS = 10
+"""Chunks of a file that no commit changes."""
 LARGER = (1, 10, 100)
 """How many times as large the repositories are as the measured ones."""
 
@@ -33,6 +33,12 @@ class LayerOf(NamedTuple):
     def chunks(self) -> int:
         """The chunks of its files."""
         return sum(self.files.values())
+
+    @property
+    def size(self) -> int:
+        """The number of its files."""
+        rest = self.files.get(REST, 0)
+        return len(self.files) - (REST in self.files) + -(-rest // FILE_CHUNKS)
 
 
 class Written(NamedTuple):
@@ -73,7 +79,7 @@ def pushed(commits: Iterable[Mapping[int, int]], rest: int, *, by_size: bool) ->
         if new.files or new.hides:
             layers.append(new)
         if by_size:
-            written[-1] += _join_by_size(layers)
+            written[-1] = _join_by_size(layers) or written[-1]
         elif _is_full(layers):
             layers = [_joined(layers)]
             written[-1] = layers[0].chunks
@@ -84,7 +90,7 @@ def pushed(commits: Iterable[Mapping[int, int]], rest: int, *, by_size: bool) ->
 
 
 def _is_full(layers: Sequence[LayerOf]) -> bool:
-    """Return whether the layers exceed a limit of the present rule."""
+    """Return whether the layers exceed a limit."""
     return len(layers) > MAX_LAYERS or sum(len(each.hides) for each in layers) > MAX_HIDDEN
 
 
@@ -102,15 +108,26 @@ def _join_by_size(layers: list[LayerOf]) -> int:
     if not _is_full(layers):
         return 0
     at = len(layers) - 1
-    above = layers[at].chunks
+    visible, above = _visible(layers[:at]), layers[at].size
     while at > 0 and (
-        at > MAX_LAYERS - 1 or _is_full(layers[:at]) or layers[at - 1].chunks <= FACTOR * above
+        _is_full([*layers[:at], _joined(layers[at:])]) or visible[at - 1] <= MAX_GROWTH * above
     ):
         at -= 1
-        above += layers[at].chunks
+        above += visible[at]
     layer = _joined(layers[at:])
     layers[at:] = [layer if at else layer._replace(hides=frozenset())]
     return layer.chunks
+
+
+def _visible(layers: Sequence[LayerOf]) -> list[int]:
+    """Return how many files of each layer those above it do not hide."""
+    sizes: list[int] = []
+    hides: frozenset[int] = frozenset()
+    for layer in reversed(layers):
+        files = {path: chunks for path, chunks in layer.files.items() if path not in hides}
+        sizes.append(LayerOf(files, frozenset()).size)
+        hides |= layer.hides
+    return sizes[::-1]
 
 
 def branches(rates: Rates) -> Iterator[tuple[list[dict[int, int]], int]]:
@@ -145,7 +162,7 @@ def layers_table(rates: Rates) -> Table:
 
     def rows() -> Iterator[list[str]]:
         for larger in LARGER:
-            for name, by_size in (("present rule", False), ("by size", True)):
+            for name, by_size in (("by size", True), ("all at once", False)):
                 found = written(rates, larger, by_size=by_size)
                 yield [
                     shown(larger * mean),

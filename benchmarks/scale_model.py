@@ -28,7 +28,7 @@ def cost(known: Rates) -> Table:
     cores += servers_for(
         COMMITS_PER_HOUR / 3600, known.mean(lambda push: push.server_ms) / 1000, UTILISATION
     )
-    return cost_table(known, written(known, 10, by_size=False).per_push, cores)
+    return cost_table(known, written(known, 10, by_size=True).per_push, cores)
 
 
 TABLES: Mapping[str, Callable[[Rates], Table]] = {

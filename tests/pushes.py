@@ -77,10 +77,8 @@ class Push:
         model: str = MODEL,
     ) -> None:
         digests = {path: digest_of_text(text) for path, text in texts.items()}
-        known = index.store([base]).digests() if base else []
-        self.plan = plan_layers(
-            repository, SETTINGS, digests, base, {path: digest for path, _, digest in known}
-        )
+        known = index.store([base]).base_files() if base else {}
+        self.plan = plan_layers(repository, SETTINGS, digests, base, known)
         self._index = index
         self._texts = texts
         self._model = model

@@ -113,12 +113,12 @@ class PushBase(NamedTuple):
     Attributes:
         exists: Whether the index has the generation that the push would write.
         generation: The generation to build on; None if there is none.
-        files: Its files.
+        files: Its files: path, digest and number of the layer.
     """
 
     exists: bool
     generation: WireGeneration | None
-    files: Annotated[tuple[Digest, ...], Field(max_length=MAX_ITEMS)]
+    files: Annotated[tuple[tuple[Path, Hex, Count], ...], Field(max_length=MAX_ITEMS)]
 
 
 class MissingFiles(NamedTuple):

@@ -31,7 +31,7 @@ from code_intel.shared import pushes
 from code_intel.shared.calls import MAX_SYMBOLS
 from code_intel.shared.cards import card_digest, settings_digest
 from code_intel.shared.client import MAX_PAUSE_S, SharedClient, SharedIndexError
-from code_intel.shared.layers import LayerPlan, digest_of, plan_layers, tree_digest
+from code_intel.shared.layers import BaseFile, LayerPlan, digest_of, plan_layers, tree_digest
 from code_intel.shared.records import Generation, SharedChunk, SharedFile
 from code_intel.shared.wire import (
     MAX_CARDS,
@@ -215,7 +215,7 @@ class Pusher:
             base.generation.id if base.generation else "",
             len(digests),
             plan.files,
-            len(dict(base.files).keys() - digests.keys()),
+            sum(path not in digests for path, *_ in base.files),
         )
         if plan.new and not exists:
             self._send(plan, digests, model, report, dry_run=dry_run)
@@ -243,7 +243,8 @@ class Pusher:
         )
         base = self._call("/push/begin", question, pushes.PUSH_BASE)
         known = base.generation.record() if base.generation else None
-        plan = plan_layers(self.repository, settings, digests, known, dict(base.files))
+        below = {path: BaseFile(digest, layer) for path, digest, layer in base.files}
+        plan = plan_layers(self.repository, settings, digests, known, below)
         return base, plan, base.exists
 
     def _send(

@@ -6,12 +6,12 @@ import pytest
 
 from benchmarks.queueing import mean_wait
 from benchmarks.scale_data import Push, Questions, rates
-from benchmarks.scale_layers import branches, changes, pushed
+from benchmarks.scale_layers import FILE_CHUNKS, branches, changes, pushed
 from benchmarks.scale_model import PAGE, TABLES, filled
 from benchmarks.scale_pushes import BATCH_CARDS, embed_all, run_pushes
 from benchmarks.scale_questions import CORES, LOOKUPS_S, NETWORK_S, Loss, ask
 from benchmarks.scale_sizes import index_on_disk, memory_per_chunk, nodes
-from code_intel.shared.layers import MAX_LAYERS, plan_layers
+from code_intel.shared.layers import MAX_LAYERS, BaseFile, plan_layers
 from code_intel.shared.records import Generation
 
 QUICK = ["memory", "parts", "embedding", "traffic", "layers", "cost"]
@@ -88,11 +88,12 @@ def test_a_backlog_takes_the_time_that_its_cores_need() -> None:
 
 def test_layers_are_simulated_by_the_rule_of_the_product() -> None:
     commits, rest = next(branches(rates()))
-    files = {"rest": "0"}
+    sizes = {f"rest{number}": FILE_CHUNKS for number in range(rest // FILE_CHUNKS)}
+    files = dict.fromkeys(sizes, "0")
     base: Generation | None = None
-    below: dict[str, str] = {}
+    below: dict[str, BaseFile] = {}
+    contents: dict[str, dict[str, str]] = {}
     planned: list[int] = []
-    sizes = {"rest": rest}
     for number, commit in enumerate(({}, *commits)):
         for path, chunks in commit.items():
             if chunks < 0:
@@ -102,11 +103,15 @@ def test_layers_are_simulated_by_the_rule_of_the_product() -> None:
                 sizes[f"{path}"] = chunks
         plan = plan_layers("team/shop", "s", files, base, below)
         planned.append(sum(sizes[path] for path in plan.files))
+        contents.setdefault(plan.new, {path: files[path] for path in plan.files})
+        below = {}
+        for at, layer in enumerate(plan.layers):
+            below = {path: file for path, file in below.items() if path not in layer.hides}
+            below |= {path: BaseFile(text, at) for path, text in contents[layer.id].items()}
         base = Generation(
             plan.generation, "team/shop", "c", plan.tree, "s", "", plan.layers, 0, 0, ""
         )
-        below = dict(files)
-    found = pushed(commits, rest, by_size=False)
+    found = pushed(commits, rest - rest % FILE_CHUNKS, by_size=True)
     assert found.per_push == pytest.approx(fmean(planned[1:]))
 
 

@@ -15,6 +15,7 @@ from code_intel.index.rows import (
 )
 from code_intel.index.store import MAX_HITS
 from code_intel.records import Definition
+from code_intel.shared.layers import BaseFile
 from code_intel.shared.milvus import literals
 from code_intel.shared.milvus.contents import key_of
 from code_intel.shared.milvus.reading import Reading
@@ -183,6 +184,10 @@ class SharedStore:
     def digests(self) -> list[tuple[str, str, str]]:
         """Return (path, language, digest) of every document."""
         return [(name, file.language, file.digest) for name, file in self._view.documents()]
+
+    def base_files(self) -> dict[str, BaseFile]:
+        """Return the files of the only generation by path, for the next push."""
+        return self._view.base_files()
 
     def latest(self, limit: int) -> list[tuple[str, int]]:  # noqa: ARG002 - Protocol
         """Return nothing: the times of files in a build farm mean nothing."""

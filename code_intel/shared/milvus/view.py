@@ -6,7 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from code_intel.errors import NotFoundError, UsageError
-from code_intel.shared.layers import digest_of
+from code_intel.shared.layers import BaseFile, digest_of
 from code_intel.shared.milvus.literals import checked_name
 from code_intel.shared.milvus.tables import LayerTables, ListedFile
 from code_intel.shared.milvus.weights import Extent
@@ -111,6 +111,15 @@ class View:
             for path, file in self._tables.listing(layer).items():
                 if (document := self.document(layer, path)) is not None:
                     yield document, file
+
+    def base_files(self) -> dict[str, BaseFile]:
+        """Return the visible files with the numbers of their layers; see `plan_layers`."""
+        return {
+            document: BaseFile(file.digest, number)
+            for number, layer in enumerate(self.layers)
+            for path, file in self._tables.listing(layer).items()
+            if (document := self.document(layer, path)) is not None
+        }
 
     def located(self, document: str) -> list[tuple[str, str]]:
         """Return the (layer, path) where a document may be."""

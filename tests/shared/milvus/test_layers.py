@@ -7,10 +7,10 @@ from itertools import count
 import pytest
 
 from code_intel.errors import ConflictError, NotFoundError, UsageError
-from code_intel.shared.layers import MAX_HIDDEN, MAX_LAYERS, plan_layers
+from code_intel.shared.layers import MAX_LAYERS
 from code_intel.shared.milvus import SharedIndex, SharedStore, finishing
-from code_intel.shared.records import Generation, Layer
-from pushes import SETTINGS, Push, digest_of_text, pushed, vector_of
+from code_intel.shared.records import Layer
+from pushes import Push, digest_of_text, pushed, vector_of
 
 pytestmark = pytest.mark.milvus
 NUMBERS = count()
@@ -88,29 +88,24 @@ def test_layers_give_the_same_as_one_layer(shared_index: SharedIndex, name: str)
     assert layered.imports() == whole.imports()
 
 
-def test_many_small_commits_become_one_layer_again(shared_index: SharedIndex, name: str) -> None:
-    texts = dict(FIRST)
-    depths = []
+def test_many_small_commits_replace_small_layers(shared_index: SharedIndex, name: str) -> None:
+    texts = {f"old{old}.py": f"def old{old}(): return 'shared words'\n" for old in range(40)}
+    depths, bases = [], []
     for number in range(MAX_LAYERS + 2):
         texts[f"new{number}.py"] = f"def added{number}(): return 'shared words'\n"
+        texts["old0.py"] = f"def changed{number}(): return 'shared words'\n"
+        texts.pop(f"new{number - 3}.py", None)
         generation = pushed(shared_index, name, texts)
         depths.append(len(generation.layers))
+        bases.append(generation.layers[0].id)
         store = shared_index.store([generation])
         assert documents(store, ["shar"]) == sorted(texts)
         assert store.word_counts(["shar"]) == (len(texts), {"shar": len(texts)})
-    assert depths == [*range(1, MAX_LAYERS + 1), 1, 2]
-
-
-def test_a_push_that_hides_too_much_writes_everything() -> None:
-    files = {f"{number}.py": "x" for number in range(MAX_HIDDEN + 2)}
-    first = plan_layers("r", SETTINGS, files, None, {})
-    base = Generation(first.generation, "r", "c", first.tree, SETTINGS, "", first.layers, 1, 1, "")
-    some = {path: "y" if number < MAX_HIDDEN else "x" for number, path in enumerate(files)}
-    more = dict.fromkeys(files, "y")
-    assert len(plan_layers("r", SETTINGS, some, base, files).layers) == 2
-    assert len(plan_layers("r", SETTINGS, more, base, files).layers) == 1
-    assert len(plan_layers("r", "others", some, base, files).layers) == 1
-    assert len(plan_layers("other", SETTINGS, some, base, files).layers) == 1
+        assert [d.file for d in store.definitions(f"changed{number}", exact=True, limit=9)] == [
+            "old0.py"
+        ]
+    assert depths == [*range(1, MAX_LAYERS + 1), 2, 3]
+    assert len(set(bases)) == 1
 
 
 def test_nothing_is_visible_before_the_push_is_finished(

@@ -115,8 +115,7 @@ def begin_push(caller: Caller, asked: pushes.BeginPush) -> pushes.PushBase:
     found = found or _find(index, asked.repository, asked.commits, asked.branches)
     if found is None or found.settings != asked.settings:
         return pushes.PushBase(exists, None, ())
-    digests = index.store([found]).digests()
-    files = tuple((path, digest) for path, _, digest in digests)
+    files = tuple((path, *file) for path, file in index.store([found]).base_files().items())
     return pushes.PushBase(exists, wire_generation(found), files)
 
 
