@@ -102,23 +102,23 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def test_the_configuration_is_where_the_containers_mount_its_files() -> None:
-    mounted = {"/run/secrets/milvus-token", "/run/secrets/tokens.json"}
-    assert {str(SETTINGS.engine_token_file), str(SETTINGS.token_file)} == mounted
+    token, tokens = str(SETTINGS.engine_token_file), SETTINGS.token_file
+    assert tokens is not None
     for name in INSTANCES:
         service = SERVICES[name]
-        assert {f"/run/secrets/{secret}" for secret in service["secrets"]} == mounted
+        assert [f"/run/secrets/{secret}" for secret in service["secrets"]] == [token]
+        # A mounted file would stay as it was when a command replaces it.
+        assert f"./secrets/tokens:{tokens.parent}:ro" in service["volumes"]
         (config,) = service["configs"]
         assert config["target"] in service["command"]
     mounts = {
         each["name"]: each["mountPath"] for each in CONTAINERS["serve-shared"]["volumeMounts"]
     }
-    (secrets,) = (each for each in PODS["serve-shared"]["volumes"] if each["name"] == "secrets")
-    paths = {
-        f"{mounts['secrets']}/{item['path']}"
-        for source in secrets["projected"]["sources"]
-        for item in source["secret"]["items"]
-    }
-    assert paths == mounted
+    volumes = {each["name"]: each for each in PODS["serve-shared"]["volumes"]}
+    (item,) = volumes["secrets"]["secret"]["items"]
+    assert f"{mounts['secrets']}/{item['path']}" == token
+    assert mounts["tokens"] == str(tokens.parent)
+    assert volumes["tokens"]["secret"]["secretName"] == "code-intel-tokens"
     assert CONTAINERS["serve-shared"]["args"][-1].startswith(f"{mounts['config']}/")
 
 
@@ -176,7 +176,7 @@ def test_each_instance_can_write_its_own_audit_log() -> None:
     folder = str(SETTINGS.audit_file).rpartition("/")[0]
     owned = SERVICES["owner"]["command"][-1]
     for name in INSTANCES:
-        (volume,) = SERVICES[name]["volumes"]
+        (volume,) = (each for each in SERVICES[name]["volumes"] if not each.endswith(":ro"))
         assert volume.partition(":")[2] == folder
         assert f"/{volume.partition(':')[0]}" in owned
     mounts = {each["mountPath"]: each for each in CONTAINERS["serve-shared"]["volumeMounts"]}
