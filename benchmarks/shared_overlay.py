@@ -35,7 +35,7 @@ BYTES = ("sent_bytes", "received_bytes")
 
 @dataclass
 class Person:
-    """Somebody with an own cache, and maybe a server.
+    """A person with a cache, and perhaps a server.
 
     Attributes:
         folder: Their cache and state.

@@ -138,7 +138,7 @@ class SharedClient:
             question: The body.
             answer: The form of the answer.
             seconds: The time limit.
-            is_urgent: Whether somebody waits: then the limit is a second if the server has not
+            is_urgent: Whether a person waits: then the limit is a second if the server has not
                 answered in the last minute, because it may be gone.
 
         Raises:

@@ -21,11 +21,11 @@ pytestmark = [pytest.mark.milvus, pytest.mark.model]
 
 FILES = {
     "src/auth.py": '"""Log people in."""\n\n\ndef login(name):\n    """Check a password."""\n',
-    "src/cart.py": '"""Keep a cart."""\n\n\nclass Cart:\n    """Things that somebody buys."""\n',
+    "src/cart.py": '"""Keep a cart."""\n\n\nclass Cart:\n    """Things that a person buys."""\n',
     "src/mail.py": '"""Send letters."""\n\n\ndef send_letter(to):\n    """Post a letter."""\n',
     "docs/guide.md": "# Guide\n\nHow a customer pays with a voucher.\n",
 }
-BASKET = "somebody who puts goods into a shopping basket"
+BASKET = "a person who puts goods into a shopping basket"
 Ask = Callable[..., dict[str, Any]]
 
 

@@ -92,7 +92,7 @@ def test_an_address_that_cannot_be_used_is_refused(root: Path, capsys: Capture, 
     assert file_tree(root) == before
 
 
-def test_a_dry_run_writes_nothing_and_trusts_nobody(root: Path, capsys: Capture) -> None:
+def test_a_dry_run_writes_nothing_and_trusts_no_server(root: Path, capsys: Capture) -> None:
     before = file_tree(root)
     found = run(capsys, "init", str(root), "--shared", URL, "--dry-run")
     assert ".code-intel/config.toml" in {row["file"] for row in found["changes"]}

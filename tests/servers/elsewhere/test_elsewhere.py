@@ -163,7 +163,7 @@ def planted(mine: Path) -> list[Agreement]:
     ]
 
 
-async def test_planted_agreements_lead_nobody_to_ready(
+async def test_planted_agreements_lead_no_session_to_ready(
     running: Instance, mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The attacker knows the project's code, so the digests are right."""

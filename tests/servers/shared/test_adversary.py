@@ -1,4 +1,4 @@
-"""Somebody who may read one repository tries to learn of another."""
+"""A person who may read one repository tries to learn of another."""
 
 import json
 import statistics

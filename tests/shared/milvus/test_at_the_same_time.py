@@ -73,7 +73,7 @@ def prune_all(url: str, over: Event) -> int:
     return removed
 
 
-def test_readers_see_whole_commits_whoever_pushes(url: str) -> None:
+def test_readers_see_whole_commits_during_pushes(url: str) -> None:
     SharedIndex.open(url).close()
     over = Event()
     with ThreadPoolExecutor(PUSHERS + 3) as pool:

@@ -225,7 +225,7 @@ async def test_secrets_of_other_repositories_are_masked(call: Caller, billing: P
 
 @pytest.mark.covers("rule.repositories.workspace")
 async def test_a_file_of_the_project_names_no_other_repository(shop: Path, billing: Path) -> None:
-    """Whoever wrote a repository must not choose what is read of this machine."""
+    """The author of a repository must not choose what is read of this machine."""
     add_project(settings_of(shop), billing)
     written = workspace_file(settings_of(shop))
     assert not written.is_relative_to(shop)

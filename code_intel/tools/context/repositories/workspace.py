@@ -1,6 +1,6 @@
 """Keep the list of other projects on this machine that a project may search.
 
-The list is in the user's state folder, not in the project: a repository that somebody else wrote
+The list is in the user's state folder, not in the project: a repository from elsewhere
 must not name folders to read (docs/decisions/0093).
 """
 
