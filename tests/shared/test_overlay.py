@@ -26,6 +26,7 @@ FILES = {
     "docs/guide.md": "# Guide\n\nHow a customer pays with a voucher.\n",
 }
 BASKET = "a person who puts goods into a shopping basket"
+TOKEN = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"  # noqa: S105 - not a real one
 Ask = Callable[..., dict[str, Any]]
 
 
@@ -79,6 +80,17 @@ def test_a_fresh_clone_answers_with_vectors_and_embeds_nothing(
     )
     with Store.open(settings_of(clone).forest.db_path, readonly=True) as store:
         assert store.model() is None
+
+
+def test_a_secret_in_a_question_stays_on_this_machine(
+    team: Team, pushed: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = developer(team, capsys, pushed)
+    team.record.requests.clear()
+    ask(clone, f"why does the cart refuse {TOKEN}")
+    sent = team.record.everything().lower()
+    assert b"cart" in sent
+    assert TOKEN.lower().encode() not in sent
 
 
 def test_a_file_that_differs_is_answered_from_this_machine(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from code_intel.errors import CodeIntelError, NotFoundError
 from code_intel.forest.ranking.question import read
 from code_intel.forest.ranking.search import POOL, search, search_words
+from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import counted
 from code_intel.index.store import MAX_HITS
 from code_intel.index.walk import bases
@@ -98,6 +99,7 @@ def _search(
     Raises:
         SharedIndexError: The server does not answer in time.
     """
+    asked = asked._replace(query=masked(asked.query))  # its words and its vector leave this machine
     union, filters = state.union, (asked.directory, asked.file_pattern)
     with ThreadPoolExecutor(1, thread_name_prefix="question") as pool:
         embedding = pool.submit(service.question, asked.query)
