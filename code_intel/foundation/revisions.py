@@ -51,14 +51,18 @@ def repository_name(folder: Path) -> str:
 
 
 def tracked(folder: Path) -> frozenset[str] | None:
-    """Return the files below a folder that git tracks; None if git fails."""
+    """Return the files below a folder that git tracks and compares; None if git fails.
+
+    Files marked `skip-worktree` or `assume-unchanged` are left out: `git status` does not say
+    whether they differ from the commit.
+    """
     try:
-        listed = git.run(folder, "ls-files", "-z", timeout=TRACKED_TIMEOUT_S)
+        listed = git.run(folder, "ls-files", "-v", "-z", timeout=TRACKED_TIMEOUT_S)
     except TimeoutError:
         return None
     if listed is None:
         return None
-    return frozenset(os.fsdecode(name) for name in listed.split(b"\0") if name)
+    return frozenset(os.fsdecode(line[2:]) for line in listed.split(b"\0") if line[:1] == b"H")
 
 
 def _line(folder: Path, *arguments: str) -> str:

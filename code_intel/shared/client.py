@@ -41,6 +41,8 @@ STATUS_TEXTS = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "the server accepts less in one request",
     HTTPStatus.TOO_MANY_REQUESTS: "the token has made too many requests for now",
 }
+TOO_LARGE = 413
+"""The HTTP status of a request that must be sent in parts."""
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed later."""
 
@@ -161,7 +163,7 @@ class SharedClient:
         """Make a call; see `ask`."""
         body = pack(question)
         if len(body) > MAX_BODY_BYTES:
-            raise SharedIndexError("the request is too large", is_temporary=False)
+            raise SharedIndexError("the request is too large", is_temporary=False, status=TOO_LARGE)
         data = _within(seconds, lambda: self._exchange(path, body, seconds))
         self.sent_bytes += len(body)
         self.received_bytes += len(data)

@@ -30,7 +30,7 @@ from code_intel.records import Definition, Symbol
 from code_intel.shared import pushes
 from code_intel.shared.calls import MAX_SYMBOLS
 from code_intel.shared.cards import card_digest, settings_digest
-from code_intel.shared.client import MAX_PAUSE_S, SharedClient, SharedIndexError
+from code_intel.shared.client import MAX_PAUSE_S, TOO_LARGE, SharedClient, SharedIndexError
 from code_intel.shared.layers import BaseFile, LayerPlan, digest_of, plan_layers, tree_digest
 from code_intel.shared.records import Generation, SharedChunk, SharedFile
 from code_intel.shared.wire import (
@@ -55,10 +55,8 @@ EMBED_CARDS = 64
 """Number of cards that are embedded at once."""
 VECTOR_BYTES = 2048
 """About the bytes of a vector in a request."""
-TOO_LARGE = 413
-"""The HTTP status of a request that the server accepts in parts only."""
 SHOWN_NAMES = 5
-UNTRACKED = "not tracked by git"
+UNTRACKED = "not tracked by git, or marked to differ from it"
 ODD_NAME = "has a name with control characters"
 UNREADABLE = "could not be read"
 

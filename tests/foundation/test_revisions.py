@@ -70,3 +70,9 @@ def test_only_tracked_files_below_the_folder_are_listed(repository: Path) -> Non
     git(repository, "add", "日本.py")
     assert revisions.tracked(repository) == frozenset({"app/a.py", "日本.py"})
     assert revisions.tracked(repository / "app") == frozenset({"a.py"})
+
+
+@pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
+def test_files_that_are_marked_to_differ_are_not_listed(repository: Path, mark: str) -> None:
+    git(repository, "update-index", mark, "app/a.py")
+    assert revisions.tracked(repository) == frozenset()

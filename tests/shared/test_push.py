@@ -1,5 +1,6 @@
 """`code-intel push` sends what changed, once, and nothing that should stay on the machine."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from code_intel.shared import client
 from code_intel.shared.milvus import SharedIndex
 from programs import git
 from team_servers import Team, commit, run, start, write
@@ -89,8 +91,19 @@ def test_only_tracked_files_leave_the_machine(
     assert b"ignored words" not in sent
     assert b"untracked_words" not in sent
     assert b"draft.py" not in sent
-    assert found["left_out"] == {"not tracked by git": 1}
+    assert found["left_out"] == {"not tracked by git, or marked to differ from it": 1}
     assert files_of(shared_index, name) == set(FILES)
+
+
+@pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
+def test_a_file_that_is_marked_to_differ_from_the_commit_stays_here(
+    team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex, mark: str
+) -> None:
+    git(shop, "update-index", mark, "src/auth.py")
+    write(shop, {"src/auth.py": "def login_of_this_machine():\n    return 1\n"})
+    push(shop)
+    assert b"login_of_this_machine" not in team.record.everything()
+    assert files_of(shared_index, name) == set(FILES) - {"src/auth.py"}
 
 
 @pytest.mark.parametrize("change", ["edit", "delete"])
@@ -180,6 +193,24 @@ def test_a_server_that_fails_for_a_while_is_asked_again(
     team.record.before = fail_twice
     assert push(shop)["sent"] == 4
     assert files_of(shared_index, name) == set(FILES)
+
+
+def test_files_that_are_too_large_for_one_request_are_sent_in_parts(
+    team: Team,
+    shop: Path,
+    name: str,
+    push: Run,
+    shared_index: SharedIndex,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    more = {
+        f"src/n{n}.py": f"def {hashlib.sha256(b'%d' % n).hexdigest()}x(): pass\n" for n in range(60)
+    }
+    commit(shop, more)
+    monkeypatch.setattr(client, "MAX_BODY_BYTES", 5000)
+    push(shop)
+    assert len([*team.record.bodies("/push/files")]) > 1
+    assert files_of(shared_index, name) == {*FILES, *more}
 
 
 def test_a_token_that_may_only_read_does_not_push(team: Team, shop: Path, push: Run) -> None:
