@@ -70,7 +70,7 @@ def connected(address: str, token: str) -> Connection:
 
 @contextmanager
 def our_errors(address: str) -> Iterator[None]:
-    """Raise errors of ours for those of pymilvus and gRPC in the block."""
+    """Turn errors of pymilvus and gRPC in the block into those of `code_intel.errors`."""
     import grpc
     from pymilvus import MilvusException
 
@@ -134,7 +134,7 @@ def _stop(local: Any) -> None:
 
 
 def _translated(error: Exception, address: str) -> CodeIntelError:
-    """Return the error of ours for one of pymilvus or of gRPC; its text may quote data."""
+    """Return the error of `code_intel.errors` for one of pymilvus or gRPC, which may quote data."""
     text = str(getattr(error, "message", "") or error)
     said = {"said": visible(text[:MAX_SAID])}
     if getattr(error, "code", None) in _RATE_LIMITS:

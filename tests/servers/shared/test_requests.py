@@ -22,7 +22,7 @@ from servers.shared.instances import Instance, instance
 
 
 async def echo(caller: Caller, request: Request) -> Response:
-    """Return who asks, and the size of the body."""
+    """Return the name of the caller, and the size of the body."""
     body = await request.body()
     return JSONResponse({"principal": caller.principal.id, "size": len(body)})
 
