@@ -5,7 +5,6 @@ hide the others. Only repositories that the caller may read are part of the filt
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from code_intel.chunking.agreement import card
@@ -18,7 +17,7 @@ from code_intel.shared.agreements.wire import (
     FoundAgreements,
 )
 from code_intel.shared.cards import card_digest
-from code_intel.shared.records import Generation, Head
+from code_intel.shared.records import Generation
 from code_intel.shared.wire import vector_bytes, vector_of, vector_text
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ FETCHED = 5
 """How many times as many hits are fetched, because those of one repository are limited."""
 MAX_REPOSITORIES = 1000
 """Maximum repositories that one question asks."""
-MAX_GENERATIONS = 4096
 
 
 def find_agreements(
@@ -71,29 +69,10 @@ def _generations(
         return is_wanted and repository != asked.without and may_read(repository)
 
     heads = [head for head in index.heads(is_asked) if head.branch == MAP_BRANCH]
-    found = (_generation(index, head) for head in heads[:MAX_REPOSITORIES])
-    generations = tuple(each for each in found if each is not None and each.files)
+    found = index.generations([head.generation for head in heads[:MAX_REPOSITORIES]])
+    present = (found[head.generation] for head in heads if head.generation in found)
+    generations = tuple(each for each in present if each.files)
     return generations, max(len(heads) - MAX_REPOSITORIES, 0)
-
-
-@lru_cache(maxsize=MAX_GENERATIONS)
-def _complete(index: "SharedIndex", generation: str) -> Generation:
-    """Return a generation, which never changes.
-
-    Raises:
-        LookupError: There is none; this is not remembered.
-    """
-    found = index.generation(generation)
-    if found is None:
-        raise LookupError(generation)
-    return found
-
-
-def _generation(index: "SharedIndex", head: Head) -> Generation | None:
-    try:
-        return _complete(index, head.generation)
-    except LookupError:  # removed a moment ago; the next question finds its successor
-        return None
 
 
 def _by_words(store: "SharedStore", asked: FindAgreements, limit: int) -> list[int]:

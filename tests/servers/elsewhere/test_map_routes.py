@@ -152,3 +152,14 @@ def test_what_is_deleted_or_pruned_includes_agreements(running: Instance) -> Non
     assert [each.repository for each in found(running, token, "retry").agreements] == [WEB]
     assert index.delete_repository(WEB).generations == 1
     assert not found(running, token, "retry").agreements
+
+
+def test_agreements_that_are_pushed_again_after_their_removal_are_found(running: Instance) -> None:
+    token = running.token("read:team/*")
+    both = [agreed("retry", "Retry.run"), agreed("login", "Login.run")]
+    share(running, WEB, both[:1])
+    share(running, WEB, both)  # a layer on the first one
+    assert len(found(running, token, "retry login").agreements) == 2
+    running.services.index.delete_repository(WEB)
+    share(running, WEB, both)  # the same tree in one layer
+    assert len(found(running, token, "retry login").agreements) == 2
