@@ -11,7 +11,22 @@ def run() -> None:
         code = client.main(sys.argv[2:])
         if code is not None:
             sys.exit(code)
+    if sys.argv[1:] in (["serve"], ["commands"]):
+        from code_intel.servers.relay.start import begin
+
+        begin("code-intel", sys.argv[1:])
     from code_intel.cli.main import run as run_command
+
+    run_command()
+
+
+def run_devrag() -> None:
+    """Entry point of the console script `devrag`."""
+    if sys.argv[1:2] == ["--config"]:
+        from code_intel.servers.relay.start import begin
+
+        begin("devrag", sys.argv[1:])
+    from code_intel.cli.devrag import run as run_command
 
     run_command()
 

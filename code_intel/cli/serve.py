@@ -6,6 +6,7 @@ or else CLAUDE_PROJECT_DIR names, or else that of the current folder. See docs/h
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
@@ -53,7 +54,7 @@ def serve_project(
     if not settings.root.is_dir():
         raise ConfigError(f"{settings.root} is not a folder.")
     writes = args.http is None or bool(args.allow_writes)
-    serve(args, lambda: build(settings, writes=writes), wire, program)
+    serve(args, lambda: build(settings, writes=writes), wire, program, settings)
 
 
 def add_writes(parser: argparse.ArgumentParser) -> None:
@@ -93,9 +94,13 @@ def add_http(parser: argparse.ArgumentParser) -> None:
 
 
 def serve(
-    args: argparse.Namespace, build: "Callable[[], ToolServer]", wire: BinaryIO, program: str
+    args: argparse.Namespace,
+    build: "Callable[[], ToolServer]",
+    wire: BinaryIO,
+    program: str,
+    settings: Settings,
 ) -> NoReturn:
-    """Serve according to the options of `add_http`.
+    """Serve according to the options of `add_http`; on stdin also the clients of relays.
 
     Raises:
         UsageError: An option is wrong, or the port is not available.
@@ -109,9 +114,12 @@ def serve(
                     hint="Add --http PORT, or leave the option out.",
                     details={"field": name},
                 )
+        from code_intel.cli.served_words import build_served
         from code_intel.servers import stdio
+        from code_intel.servers.relay.host import Hosting
+        from code_intel.servers.relay.start import beginning
 
-        stdio.serve(build(), wire)
+        stdio.serve(build(), wire, Hosting(settings, partial(build_served, settings), beginning))
     wire.close()
     from code_intel.servers.http.address import LOOPBACK, listen
     from code_intel.servers.http.tokens import read_tokens

@@ -88,6 +88,7 @@ class Settings:
     session_hours: int
     demands: Demands
     idle_minutes: int
+    one_process: bool
     tokenization_strategy: TokenizationStrategy
     tool_groups: tuple[ToolGroup, ...]
     plans_dir: Path
@@ -190,17 +191,28 @@ def find_root(start: Path | None = None) -> Path:
     return here
 
 
-def find_served_root(environ: Mapping[str, str] | None = None) -> Path:
+def find_served_root(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Path:
     """Return a server's project, from CODE_INTEL_ROOT, CLAUDE_PROJECT_DIR or the current folder.
 
     Clients set these variables for the servers they start. The terminal uses `find_root`.
+    `folder` replaces the current folder.
 
     Raises:
         UsageError: The path is not a folder.
     """
     environ = os.environ if environ is None else environ
     root = environ.get("CODE_INTEL_ROOT") or environ.get("CLAUDE_PROJECT_DIR") or "."
-    return find_root(Path(root))
+    return find_root((folder or Path()) / root)
+
+
+def follow_same_settings(settings: Settings, root: Path, environ: Mapping[str, str]) -> bool:
+    """Return whether a server of `root` with this environment would have the same settings.
+
+    The terminal (`TERM`) does not count: a server has none.
+    """
+    terminal = {key: settings.passed_on[key] for key in ("TERM",) if key in settings.passed_on}
+    others = {key: value for key, value in environ.items() if key != "TERM"}
+    return load_settings(root, others | terminal) == settings
 
 
 def active_environments(environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:

@@ -73,6 +73,7 @@ SETTINGS = (
     # What READY requires: evidence, or as many symbols and files as in earlier versions.
     Setting("demands", "evidence", choices=get_args(Demands), table="gate"),
     Setting("idle_minutes", 5),
+    Setting("one_process", default=True),
     Setting(
         "tokenization_strategy",
         "phrase-aware",

@@ -31,10 +31,12 @@ def build_gateway(settings: Settings, *, writes: bool = True) -> ToolServer:
 
     `writes` says whether clients may execute commands, which start programs.
     """
+    lasts: dict[str, str] = {}
     return build(
         name="code-intel",
         instructions=GATEWAY_INSTRUCTIONS,
-        make_spec=lambda: _spec(settings, writes=writes),
+        make_spec=lambda: _spec(settings, lasts, writes=writes),
+        lasts=lasts,
     )
 
 
@@ -65,8 +67,8 @@ def _close_shared(settings: Settings) -> None:
         close_connection(settings)
 
 
-def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
-    from code_intel.servers.hook_listener import listen_for_hooks
+def _spec(settings: Settings, lasts: dict[str, str], *, writes: bool) -> ServerSpec:
+    from code_intel.servers.relay.host import answer_hooks
     from code_intel.servers.upstream.connection import reporting
     from code_intel.servers.upstream.searcher import Upstreams
     from code_intel.tools.context.commands import CommandContext, open_commands
@@ -100,6 +102,7 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
         forest=forest_service.index,
         embedder=map_service.embedder,
         offered=listed,
+        lasts=lasts,
         opens_commands=commands,
         map_cache=map_service.cache,
     )
@@ -122,7 +125,7 @@ def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
         terminals = TerminalAnswers(settings, (map_service, forest_service), context.projects)
         answer = partial(answer_request, context, terminals)
         async with anyio.create_task_group() as group:
-            group.start_soon(listen_for_hooks, settings.root, settings.state, answer)
+            group.start_soon(answer_hooks, settings.root, answer)
             if upstreams is not None:
                 group.start_soon(upstreams.run)
 

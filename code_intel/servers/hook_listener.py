@@ -1,19 +1,18 @@
 """Answer hooks in the gateway: its indexes are open and its model is loaded.
 
-The first gateway of a project listens. It holds a file lock, which ends with the process, so that
-the next gateway takes over (docs/decisions/0063).
+The first server of a project listens (`foundation/project_claim`), and the next one takes over
+(docs/decisions/0063). It also serves the clients of other processes (docs/decisions/0099).
 """
 
 import logging
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream
-from filelock import FileLock, Timeout  # noqa: TID251 - held while this gateway listens
+from anyio.abc import SocketAttribute, SocketListener, SocketStream
 
 from code_intel.errors import CodeIntelError
 from code_intel.foundation import durable
@@ -25,47 +24,56 @@ from code_intel.foundation.gateway_socket import (
     decode_request,
     has_sockets,
     is_own_peer,
-    is_private,
-    socket_path,
 )
+from code_intel.foundation.project_claim import Claim, claim_project
+from code_intel.servers.relay.greeting import RELAY_PREFIX
 
 logger = logging.getLogger(__name__)
 
-LOCK_NAME = "hooks.lock"
 RETRY_S = 1.0
 """Seconds between two attempts to take over from a gateway that has ended."""
 DEAD_S = 24 * 3600
 """Age in seconds of a socket that is removed if no gateway listens on it."""
+ServeLink = Callable[[SocketStream], Awaitable[None]]
+ServeRelay = Callable[[SocketStream, bytes], Awaitable[None]]
 AnswerHook = Callable[[HookRequest], Awaitable[HookOutput | None]]
 """Answers one request; None is no answer, so that the process that asked does the work itself."""
 
 
-async def listen_for_hooks(root: Path, state: Path, answer: AnswerHook) -> None:
+async def listen_for_hooks(root: Path, answer: AnswerHook) -> None:
     """Answer the hooks of a project while this process is the first gateway; never raises.
 
     Without a socket, hooks work in their own process.
 
     Args:
         root: The project.
-        state: Its state folder, for the lock.
         answer: Answers one event.
+    """
+
+    async def serve(link: SocketStream) -> None:
+        await serve_link(link, answer)
+
+    await listen(root, serve)
+
+
+async def listen(root: Path, serve: ServeLink, claim: Claim | None = None) -> None:
+    """Serve the connections to a project's socket while this process may listen; never raises.
+
+    Args:
+        root: The project.
+        serve: Serves one connection.
+        claim: The right to listen, if this process has it already.
     """
     if not has_sockets():
         return
     try:
-        path = Path(socket_path(root))
-        durable.make_folder(path.parent, 0o700)
-        if not is_private(str(path.parent)):
-            logger.warning("%s is not private; hooks will not use this server", path.parent)
-            return
-        async with _first_gateway(state / LOCK_NAME):
-            _remove_dead(path.parent)
-            listener = await anyio.create_unix_listener(path, mode=0o600)
-            try:
-                async with listener:
-                    await listener.serve(lambda link: _serve(link, answer))
-            finally:
-                durable.remove(path, flushed=False)
+        claim = claim or await _wait_for_claim(root)
+        try:
+            _remove_dead(Path(claim.path).parent)
+            async with await SocketListener.from_socket(claim.listener) as listener:
+                await listener.serve(serve)
+        finally:
+            claim.release()
     except (OSError, CodeIntelError) as error:
         logger.warning("hooks will not use this server: %s", error)
 
@@ -83,45 +91,56 @@ def _remove_dead(folder: Path) -> None:
                 durable.remove(path, flushed=False)
 
 
-@asynccontextmanager
-async def _first_gateway(path: Path) -> AsyncIterator[None]:
-    """Wait until this process holds the lock, and hold it."""
-    lock = FileLock(path, thread_local=False)
-    while not lock.is_locked:
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            await anyio.sleep(RETRY_S)
-    try:
-        yield
-    finally:
-        lock.release()
+async def _wait_for_claim(root: Path) -> Claim:
+    """Wait until no other process listens and the state folder exists, and listen."""
+    while True:
+        with suppress(FileNotFoundError):
+            if (claim := claim_project(str(root))) is not None:
+                return claim
+        await anyio.sleep(RETRY_S)
 
 
-async def _serve(link: SocketStream, answer: AnswerHook) -> None:
-    """Answer one event; never raises, because that would end the listening.
+async def serve_link(
+    link: SocketStream, answer: AnswerHook, serve_relay: ServeRelay | None = None
+) -> None:
+    """Serve one connection; never raises, because that would end the listening.
 
     A request that is malformed or of another version gets no answer.
+
+    Args:
+        link: The connection.
+        answer: Answers an event.
+        serve_relay: Serves a relay, given what it has sent so far; None if relays are refused.
     """
     peer: socket.socket = link.extra_attributes[SocketAttribute.raw_socket]()
     async with link:
         if not is_own_peer(peer):
             return
         try:
+            begun = b""
             with anyio.move_on_after(ANSWER_TIMEOUT_S):
-                request = decode_request(await _read(link))
-                output = None if request is None else await answer(request)
-                if output is not None:
-                    await link.send(output.encode())
-        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            logger.debug("a hook ended before its answer")
+                begun = await link.receive()
+                if not begun.startswith(RELAY_PREFIX):
+                    await _answer(link, begun, answer)
+                    return
+            if begun and serve_relay is not None:
+                await serve_relay(link, begun)
+        except (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            logger.debug("a hook or relay ended before its answer")
         except Exception:
-            logger.exception("a hook got no answer")
+            logger.exception("a hook or relay got no answer")
 
 
-async def _read(link: SocketStream) -> bytes:
+async def _answer(link: SocketStream, begun: bytes, answer: AnswerHook) -> None:
+    request = decode_request(await _read(link, begun))
+    output = None if request is None else await answer(request)
+    if output is not None:
+        await link.send(output.encode())
+
+
+async def _read(link: SocketStream, begun: bytes) -> bytes:
     """Return what the hook sends until it closes its half, at most `MAX_EVENT_BYTES`."""
-    data = bytearray()
+    data = bytearray(begun)
     async for part in link:
         data += part
         if len(data) > MAX_EVENT_BYTES:

@@ -25,14 +25,13 @@ from code_intel.errors import CodeIntelError, UsageError
 from code_intel.foundation.redaction import masked, masked_data
 from code_intel.foundation.text import visible, visible_json, visible_lines
 from code_intel.records import Freshness
+from code_intel.servers.relay.connection import connection_name
 from code_intel.tools.declaration import Answer, Tool
 from code_intel.tools.progress import Report
 from code_intel.tools.wire.answers import bounded, bounded_text
 
 logger = logging.getLogger(__name__)
 
-STDIO_CONNECTION = ""
-"""Name of the connection of a process that serves stdio, which has only one."""
 MAX_UNKNOWN_NAMES, MAX_NAME_CHARS = 10, 60
 """How many unknown arguments a warning names, and how many characters of each name."""
 MAX_MESSAGE_CHARS = 500
@@ -53,8 +52,9 @@ class ToolCall:
 
     Attributes:
         report: Sends progress to the client.
-        connection: Name of the client's connection: `STDIO_CONNECTION`, its MCP session over HTTP,
-            or None where the protocol has no connection (HTTP since 2026-07-28; decision 0019).
+        connection: Name of the client's connection: over stdio that of `relay.connection`, over
+            HTTP its MCP session, or None where the protocol has no connection (HTTP since
+            2026-07-28; decision 0019).
         request: The HTTP request, or None over stdio.
     """
 
@@ -108,9 +108,11 @@ class ToolServer(Server[None]):
 
     Attributes:
         spec: Returns its specification, or None if that has not been needed yet.
+        lasts: The session that each connection used last, by the connection's name.
     """
 
     spec: Callable[[], ServerSpec | None]
+    lasts: dict[str, str]
 
     # typing.override needs 3.12.
     def get_capabilities(  # type: ignore[explicit-override]
@@ -121,7 +123,13 @@ class ToolServer(Server[None]):
         return declared.model_copy(update={"prompts": None, "resources": None})
 
 
-def build(*, name: str, instructions: str, make_spec: Callable[[], ServerSpec]) -> ToolServer:
+def build(
+    *,
+    name: str,
+    instructions: str,
+    make_spec: Callable[[], ServerSpec],
+    lasts: dict[str, str] | None = None,
+) -> ToolServer:
     """Build the server.
 
     Args:
@@ -129,12 +137,20 @@ def build(*, name: str, instructions: str, make_spec: Callable[[], ServerSpec]) 
         instructions: What the model reads at start; at most 2 KB.
         make_spec: Imports and builds everything else. It is called once: when a request first needs
             it, or in the background after the handshake, so that it does not delay the handshake.
+        lasts: The session that each connection used last; None if the tools have none.
     """
     spec = functools.cache(make_spec)
     handshake_done = anyio.Event()
+    is_running = False
 
     @asynccontextmanager
     async def lifespan(_server: Server[None]) -> AsyncIterator[None]:
+        nonlocal is_running
+        if is_running:  # for another client
+            yield
+            return
+        is_running = True
+
         async def begin() -> None:
             await handshake_done.wait()
             await anyio.sleep(BACKGROUND_DELAY_S)
@@ -148,6 +164,7 @@ def build(*, name: str, instructions: str, make_spec: Callable[[], ServerSpec]) 
                 finally:
                     group.cancel_scope.cancel()
         finally:  # the background has ended
+            is_running = False
             if spec.cache_info().currsize:
                 spec().close()
 
@@ -188,6 +205,7 @@ def build(*, name: str, instructions: str, make_spec: Callable[[], ServerSpec]) 
             "resources/templates/list": LIST_CACHE,
         },
     )
+    server.lasts = {} if lasts is None else lasts
     server.spec = lambda: spec() if spec.cache_info().currsize else None
     server.middleware.append(_note_handshake(handshake_done))
     return server
@@ -220,7 +238,7 @@ async def _read_resource(
 def _connection(ctx: Context) -> str | None:
     """Return the name of the connection of a request; the transport has checked its session id."""
     if ctx.request is None:
-        return STDIO_CONNECTION
+        return connection_name.get()
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return None
     session: str | None = ctx.request.headers.get("mcp-session-id")

@@ -6,30 +6,26 @@ threads in native code, or blocked on a write to the client, are abandoned. That
 everything they write is written in transactions (docs/decisions/0006).
 """
 
-import json
 import logging
 import os
-import re
 import select
 import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from io import TextIOWrapper
 from types import FrameType
-from typing import Any, BinaryIO, NoReturn
+from typing import BinaryIO, NoReturn
 
 import anyio
-from mcp.server import Server
 from mcp.server.stdio import stdio_server
-from mcp.shared._stream_protocols import ReadStream, WriteStream
-from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
-from pydantic import ValidationError
 
 from code_intel.servers.ending import exit_process
+from code_intel.servers.long_lines import END_CHARS, MAX_LINE_CHARS, describe_long_line
+from code_intel.servers.malformed import refuse_malformed
+from code_intel.servers.protocol import ToolServer
+from code_intel.servers.relay.host import Hosting, hosting_relays
 from code_intel.servers.wire import take_stdin
 
 SHUTDOWN_TIMEOUT_S = 1.9
@@ -39,21 +35,10 @@ SHUTDOWN_TIMEOUT_S = 1.9
 """
 INIT_PID = 1
 """The process that adopts orphans; a server started by it has no parent to watch."""
-MAX_STDIN_LINE_CHARS = 16 << 20
-"""Maximum length of a message. A longer line is discarded and answered with an error."""
-_TOO_LONG = "a line of more than 16 MiB, of the request "
-"""Replaces such a line, followed by the request's id as JSON, if its ends show one."""
-_END_CHARS = 4096
-_TEXT_FIELD = r'"(?:jsonrpc|method)"\s{0,9}:\s{0,9}"[^"\\]{0,200}"\s{0,9}'
-_ID_FIELD = r'"id"\s{0,9}:\s{0,9}(-?\d{1,18}|"[^"\\]{0,200}")\s{0,9}'
-_ID_AT_START = re.compile(
-    rf"\s{{0,9}}\{{\s{{0,9}}(?:{_TEXT_FIELD},\s{{0,9}}){{0,2}}{_ID_FIELD}[,}}]"
-)
-_ID_AT_END = re.compile(rf",\s{{0,9}}{_ID_FIELD}(?:,\s{{0,9}}{_TEXT_FIELD}){{0,2}}\}}\s{{0,9}}\Z")
 
 
 class _Stdin(TextIOWrapper):
-    """The client's input, in lines of at most `MAX_STDIN_LINE_CHARS`.
+    """The client's input, in lines of at most `MAX_LINE_CHARS`.
 
     At the end of the input, the shutdown starts.
     """
@@ -62,17 +47,16 @@ class _Stdin(TextIOWrapper):
     # a binary stream, which returns bytes, so every override violates one of its base classes.
     def readline(self, size: int = -1, /) -> str:  # type: ignore[explicit-override, override]
         del size  # no caller reads less than a line
-        line = super().readline(MAX_STDIN_LINE_CHARS)
+        line = super().readline(MAX_LINE_CHARS)
         if not line:
             _exit_soon()
-        if len(line) < MAX_STDIN_LINE_CHARS:
+        if len(line) < MAX_LINE_CHARS:
             return line
-        start = end = line[:_END_CHARS]
-        while len(line) == MAX_STDIN_LINE_CHARS and not line.endswith("\n"):
-            end = line[-_END_CHARS:]
-            line = super().readline(MAX_STDIN_LINE_CHARS)
-        found = _ID_AT_START.match(start) or _ID_AT_END.search(end + line[-_END_CHARS:])
-        return f"{_TOO_LONG}{found[1] if found else 'null'}\n"
+        start = end = line[:END_CHARS]
+        while len(line) == MAX_LINE_CHARS and not line.endswith("\n"):
+            end = line[-END_CHARS:]
+            line = super().readline(MAX_LINE_CHARS)
+        return describe_long_line(start, end + line[-END_CHARS:])
 
 
 class _Stdout(TextIOWrapper):
@@ -90,8 +74,11 @@ class _Stdout(TextIOWrapper):
             raise
 
 
-def serve(server: Server[Any], output: BinaryIO) -> NoReturn:
-    """Serve one client, and write the answers to `output` (the original stdout); never returns."""
+def serve(server: ToolServer, output: BinaryIO, hosting: Hosting | None = None) -> NoReturn:
+    """Serve one client, and write the answers to `output` (the original stdout); never returns.
+
+    With `hosting`, the clients of relays are served, too.
+    """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
     # A KeyboardInterrupt would wait for the thread that reads stdin.
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
@@ -105,7 +92,7 @@ def serve(server: Server[Any], output: BinaryIO) -> NoReturn:
         threading.Thread(target=_exit_after_parent, args=(parent,), daemon=True).start()
     code = 0
     try:
-        anyio.run(_run, server, output)
+        anyio.run(_run, server, output, hosting)
     except BaseException as error:
         if not _is_broken_pipe(error):
             logging.getLogger(__name__).exception("the server stopped")
@@ -114,78 +101,17 @@ def serve(server: Server[Any], output: BinaryIO) -> NoReturn:
     exit_process(code)
 
 
-async def _run(server: Server[Any], output: BinaryIO) -> None:
+async def _run(server: ToolServer, output: BinaryIO, hosting: Hosting | None) -> None:
     # surrogateescape keeps invalid UTF-8 recognisable, where `replace` would turn it into valid
     # text; utf-8-sig skips a byte order mark.
     stdin = anyio.wrap_file(_Stdin(take_stdin(), encoding="utf-8-sig", errors="surrogateescape"))
     stdout = anyio.wrap_file(_Stdout(output, encoding="utf-8", newline="\n"))
     async with (
         stdio_server(stdin, stdout) as (read, write),
-        _refuse_malformed(read, write) as messages,
+        refuse_malformed(read, write) as messages,
+        hosting_relays(hosting, server),
     ):
         await server.run(messages, write, server.create_initialization_options())
-
-
-Incoming = SessionMessage | Exception
-
-
-@asynccontextmanager
-async def _refuse_malformed(
-    read: ReadStream[Incoming], write: WriteStream[SessionMessage]
-) -> AsyncIterator[ReadStream[Incoming]]:
-    """Forward messages; answer malformed ones with a JSON-RPC error, as the SDK does over HTTP."""
-    send, receive = anyio.create_memory_object_stream[Incoming](0)
-
-    async def pump() -> None:
-        async with send:
-            async for item in read:
-                if not isinstance(item, Exception):
-                    await send.send(item)
-                elif (refusal := _refusal(item)) is not None:
-                    await write.send(SessionMessage(refusal))
-
-    async with receive, anyio.create_task_group() as group:
-        group.start_soon(pump)
-        try:
-            yield receive
-        finally:
-            group.cancel_scope.cancel()
-
-
-def _refusal(error: Exception) -> JSONRPCError | None:
-    """Return the answer to a malformed line; None for a blank one."""
-    problems = error.errors(include_url=False) if isinstance(error, ValidationError) else []
-    line = problems[0]["input"] if problems else ""
-    # pydantic's location is empty if the line is not JSON. Otherwise it is JSON but not a message;
-    # the error for a missing field then contains the whole object, and so the id of the request.
-    if not isinstance(line, str) or problems[0]["loc"]:
-        message = next((row["input"] for row in problems if row["type"] == "missing"), None)
-        data = ErrorData(code=INVALID_REQUEST, message="Not a JSON-RPC 2.0 message.")
-    elif line.isspace():
-        return None
-    elif line.startswith(_TOO_LONG):
-        message = {"id": _parse_leniently(line.removeprefix(_TOO_LONG))}
-        text = "The message is longer than 16 MiB. Send less in one call."
-        data = ErrorData(code=INVALID_REQUEST, message=text)
-    else:
-        message = _parse_leniently(line)
-        data = ErrorData(
-            code=PARSE_ERROR, message="Each line must be JSON in UTF-8, at most 16 MiB long."
-        )
-    request_id = message.get("id") if isinstance(message, dict) else None
-    is_valid = isinstance(request_id, int | str) and not isinstance(request_id, bool)
-    return JSONRPCError(jsonrpc="2.0", id=request_id if is_valid else None, error=data)
-
-
-def _parse_leniently(line: str) -> object:
-    """Parse a refused line again, to find the id of the request; return None if it is not JSON.
-
-    Unlike pydantic, `json` accepts lone surrogates, which stand for invalid UTF-8.
-    """
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _is_broken_pipe(error: BaseException) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from code_intel.servers.stdio import MAX_STDIN_LINE_CHARS
+from code_intel.servers.long_lines import MAX_LINE_CHARS
 from code_intel.tools.declaration import MAX_CALL_BYTES
 from code_intel.tools.wire.answers import MAX_ANSWER_TOKENS, tokens
 from piped import GATEWAY, Pipe, started
@@ -133,13 +133,13 @@ def refuse_the_large(pipe: Pipe) -> None:
     pipe.write(json.dumps({"params": {"text": text, "id": 903}}).encode() + b"\n")
     assert pipe.read(None)["error"]["code"] == INVALID_REQUEST  # the id is not the message's
     line = b"x" * (1 << 20)
-    for _ in range(12 * MAX_STDIN_LINE_CHARS // len(line)):
+    for _ in range(12 * MAX_LINE_CHARS // len(line)):
         pipe.write(line)
     pipe.write(b"\n")
     assert pipe.read(None)["error"]["code"] == INVALID_REQUEST
     assert pipe.ask("ping")["result"] == {}
     # Only a part of a line of that size is in memory.
-    assert peak(pipe) - before < 9 * MAX_STDIN_LINE_CHARS
+    assert peak(pipe) - before < 9 * MAX_LINE_CHARS
 
 
 def peak(pipe: Pipe) -> int:

@@ -108,7 +108,7 @@ def _main(line: Line) -> int:
     words = ["--", *line.words] if line.words else []  # a word may begin with a dash
     args = parser_of(command, "devrag").parse_args([*line.flags, *words])
     if command.name != "schema":
-        args.config = _config(line)
+        args.config = read_config(line)
     return _print_answer(importlib.import_module(command.module).run(args), args.output)
 
 
@@ -118,7 +118,7 @@ def _meant_flag(unknown: str) -> str:
     return did_you_mean(f"--{name}", [f"--{flag}" for flag in sorted(SWITCHES | VALUES)])
 
 
-def _config(line: Line) -> IndexConfig:
+def read_config(line: Line) -> IndexConfig:
     """Read the configuration that a command line names, and print its warnings."""
     path = locate_config(line.config, serving=line.command == "serve")
     if line.command in CONFIG_CREATING_COMMANDS and not path.exists():

@@ -1,0 +1,96 @@
+"""Decide which server of a project listens on its socket, before anything heavy is imported.
+
+The first server that takes the project's lock listens; the lock ends with its process, so the next
+one takes over (docs/decisions/0063, 0099). Like `gateway_socket`, this imports little.
+"""
+
+import os
+import socket
+from collections import namedtuple
+from contextlib import suppress
+
+from code_intel.foundation.gateway_socket import has_sockets, is_private, socket_path
+from code_intel.foundation.state_folder import STATE_FOLDER
+
+LOCK_NAME = "hooks.lock"
+"""The lock in the state folder. Earlier versions use it, too, so two versions never listen both."""
+_BACKLOG = 64
+
+
+class Claim(
+    namedtuple("Claim", ("root", "path", "listener", "lock"))  # noqa: PYI024 - must start fast
+):
+    """The right of this process to listen for a project.
+
+    Attributes:
+        root: The project.
+        path: The path of the socket.
+        listener: The socket, which accepts connections already.
+        lock: The descriptor that holds the lock.
+    """
+
+    __slots__ = ()
+
+    def release(self) -> None:
+        """Stop listening, so that another process may."""
+        with suppress(OSError):
+            os.unlink(self.path)  # noqa: TID251 - a socket, which holds no data
+        self.listener.close()
+        os.close(self.lock)
+
+
+def claim_project(root: str) -> Claim | None:
+    """Take the project's lock and listen on its socket; None if another process holds the lock.
+
+    Raises:
+        OSError: This system has no Unix sockets, the state folder cannot be written, or the folder
+            of the socket is not private.
+    """
+    if not has_sockets():
+        raise OSError("this system has no Unix sockets")
+    lock = _take_lock(os.path.join(root, STATE_FOLDER, LOCK_NAME))
+    if lock is None:
+        return None
+    try:
+        path = socket_path(root)
+        return Claim(root, path, _listen(path), lock)
+    except BaseException:
+        os.close(lock)
+        raise
+
+
+def _take_lock(path: str) -> int | None:
+    """Return the descriptor that holds the lock; None if another process holds it."""
+    import fcntl  # there is none on Windows
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC  # noqa: TID251 - an empty file
+    lock = os.open(path, flags, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _listen(path: str) -> socket.socket:
+    """Listen on a path, and replace what a killed process has left there."""
+    folder = os.path.dirname(path)
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)  # noqa: TID251 - of sockets, which hold no data
+    if not is_private(folder):
+        raise OSError(f"{folder} is not private")
+    with suppress(FileNotFoundError):
+        os.unlink(path)  # noqa: TID251 - as above
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(path)
+        os.chmod(path, 0o600)  # noqa: TID251 - as above
+        listener.listen(_BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener

@@ -1,0 +1,139 @@
+"""Become a relay if another server of the project does the work already (docs/decisions/0099).
+
+This runs before anything heavy is imported. `begin` returns when this process has to be a server,
+which may be at once, or later, when the server that it relayed to has ended.
+"""
+
+import os
+import select
+import signal
+import socket
+import threading
+from contextlib import suppress
+
+from code_intel.foundation.gateway_socket import find_project, has_sockets
+from code_intel.foundation.project_claim import Claim, claim_project
+from code_intel.servers.relay.greeting import Greeting, greet, own_code
+from code_intel.servers.relay.lines import Relay
+from code_intel.servers.relay.parent import Parent
+
+ATTEMPTS, BETWEEN_S = 5, 0.05
+"""How often a relay looks for a listener, and the seconds between. A listener may end, or not have
+begun, between the look at the lock and the greeting."""
+_SERVING = {"code-intel": (["serve"], ["commands"]), "devrag": ([], ["serve"])}
+"""The words of the command lines that start a server on stdin and stdout."""
+_ROOT_VARIABLES = ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR")
+
+
+class Beginning:
+    """How this process began to serve.
+
+    Attributes:
+        claim: Its right to listen for the project, or None.
+        last: The session that its connection used last, before this process became a server.
+        words: The command line by which other processes name the server of this process.
+    """
+
+    claim: Claim | None = None
+    last: str | None = None
+    words: tuple[str, ...] = ()
+
+
+beginning = Beginning()
+
+
+def begin(program: str, argv: list[str]) -> None:
+    """Relay the client's lines while another process of the project serves it; else return."""
+    words = _server_words(program, argv)
+    if words is None or not has_sockets() or os.isatty(0):
+        return
+    root = _project(words)
+    if root is None:
+        return
+    beginning.words = (program, *words)
+    environ = dict(os.environ)  # noqa: TID251 - the server compares the settings
+    greeting = Greeting(program, words, os.getcwd(), environ, own_code(), None)
+    link = _reach(root, greeting)
+    if link is None:
+        return
+    relay, parent = Relay(*_take_streams()), Parent()
+    _exit_on_signals()
+    while link is not None:
+        has_ended = relay.copy(link, parent)
+        link.close()
+        if has_ended:
+            relay.finish()
+            os._exit(0)
+        relay.resume()
+        link = None
+        if not relay.was_silent:  # a server that has stopped still holds the lock
+            link = _reach(root, greeting._replace(last=relay.last))
+    beginning.last = relay.last
+    _serve_here(relay)
+
+
+def _server_words(program: str, argv: list[str]) -> list[str] | None:
+    """Return the arguments with an absolute path; None if they start no server on stdin."""
+    if program != "devrag":
+        return argv if argv in _SERVING[program] else None
+    option, config, words = argv[:1], "".join(argv[1:2]), argv[2:]
+    if option != ["--config"] or not os.path.isfile(config) or words not in _SERVING[program]:
+        return None
+    return ["--config", os.path.abspath(config)]
+
+
+def _project(words: list[str]) -> str | None:
+    """Return the folder of the project that is set up, or None."""
+    if words[:1] == ["--config"]:
+        return find_project(os.path.dirname(words[1]))
+    environ = os.environ  # noqa: TID251 - the settings would cost more than the relay
+    return find_project(next(filter(None, map(environ.get, _ROOT_VARIABLES)), "."))
+
+
+def _reach(root: str, greeting: Greeting) -> socket.socket | None:
+    """Return a connection to the server that listens; None if this process has to serve."""
+    for _ in range(ATTEMPTS):
+        try:
+            beginning.claim = claim_project(root)
+            if beginning.claim is not None:
+                return None
+            return greet(root, greeting)
+        except (ConnectionRefusedError, FileNotFoundError):
+            select.select([], [], [], BETWEEN_S)  # it has the lock, and listens in a moment
+        except OSError:
+            return None
+    return None
+
+
+def _take_streams() -> tuple[int, int]:
+    """Return the client's streams; what else is printed goes to stderr."""
+    words_from, words_to = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    with suppress(OSError):
+        os.dup2(2, 1)
+    return words_from, words_to
+
+
+def _serve_here(relay: Relay) -> None:
+    """Relay to this process: its stdin and stdout become a connection to the relay's thread."""
+    ours, theirs = socket.socketpair()
+    os.dup2(theirs.fileno(), 0)
+    os.dup2(theirs.fileno(), 1)
+    theirs.close()
+
+    def copy() -> None:
+        relay.copy(ours)
+        relay.finish()
+        ours.close()  # this process ends when its stdin does
+
+    threading.Thread(target=copy, name="relay", daemon=True).start()
+
+
+def _exit_on_signals() -> None:
+    """Exit at once when a signal says so, as a server does."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` sets it
+            signal.signal(number, lambda number, _frame: os._exit(128 + number))
