@@ -6,7 +6,6 @@ or else CLAUDE_PROJECT_DIR names, or else that of the current folder. See docs/h
 
 import argparse
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
@@ -114,12 +113,16 @@ def serve(
                     hint="Add --http PORT, or leave the option out.",
                     details={"field": name},
                 )
-        from code_intel.cli.served_words import build_served
+        from code_intel.cli.server_table import ServerTable
         from code_intel.servers import stdio
         from code_intel.servers.relay.host import Hosting
         from code_intel.servers.relay.start import beginning
 
-        stdio.serve(build(), wire, Hosting(settings, partial(build_served, settings), beginning))
+        if not beginning.words:
+            stdio.serve(build(), wire)
+        table = ServerTable(settings)
+        hosting = Hosting(settings, table.build, beginning)
+        stdio.serve(table.build(beginning.words), wire, hosting)
     wire.close()
     from code_intel.servers.http.address import LOOPBACK, listen
     from code_intel.servers.http.tokens import read_tokens

@@ -121,11 +121,33 @@ def is_private(folder: str) -> bool:
 
 def is_own_peer(link: socket.socket) -> bool:
     """Return whether the process at the other end belongs to this user, if the system can tell."""
+    found = _credentials(link)
+    return found is None or found[1] == os.getuid()  # the private folder keeps others out
+
+
+def peer_process(link: socket.socket) -> int | None:
+    """Return the id of the process at the other end, if the system can tell."""
+    found = _credentials(link)
+    return found and found[0]
+
+
+def _credentials(link: socket.socket) -> tuple[int, int] | None:
+    """Return the process and the user at the other end; None where the system cannot tell."""
     if not hasattr(socket, "SO_PEERCRED"):
-        return True  # the private folder keeps others out
+        return None
     size = struct.calcsize("3i")
-    _, user, _ = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-    return bool(user == os.getuid())
+    found = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return found[0], found[1]
+
+
+def is_stopped(process: int | None) -> bool:
+    """Return whether a process has been stopped, by a signal or a debugger, if /proc can tell."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as stat_file:
+            state = stat_file.read().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state in {b"T", b"t"}
 
 
 def ask_gateway(

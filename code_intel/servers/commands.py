@@ -1,10 +1,14 @@
 """Build the command server: list, search, describe, execute and reload prompt commands."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from code_intel.config import Settings
 from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
+
+if TYPE_CHECKING:  # imported only after the handshake
+    from code_intel.tools.context.shared_services import SharedServices
 
 COMMANDS_INSTRUCTIONS = (
     "Prompt commands of this project: executing one returns the instructions to follow. "
@@ -23,23 +27,33 @@ COMMANDS_INSTRUCTIONS = (
 )
 
 
-def build_commands_server(settings: Settings, *, writes: bool = True) -> ToolServer:
+def build_commands_server(
+    settings: Settings,
+    *,
+    writes: bool = True,
+    services: "Callable[[], SharedServices] | None" = None,
+) -> ToolServer:
     """Return the command server of a project; it imports and opens nothing before the handshake.
 
-    `writes` says whether clients may execute commands, which start programs.
+    Args:
+        settings: The project's settings.
+        writes: Whether clients may execute commands, which start programs.
+        services: Returns the services of this process, if other servers use them, too.
     """
     return build(
         name="climpt",
         instructions=COMMANDS_INSTRUCTIONS,
-        make_spec=lambda: _spec(settings, writes=writes),
+        make_spec=lambda: _spec(settings, services, writes=writes),
     )
 
 
-def _spec(settings: Settings, *, writes: bool) -> ServerSpec:
+def _spec(
+    settings: Settings, services: "Callable[[], SharedServices] | None", *, writes: bool
+) -> ServerSpec:
     from code_intel.tools.context.commands import open_commands
     from code_intel.tools.table import COMMAND_TOOLS
 
-    context = open_commands(settings)
+    context = services().commands() if services else open_commands(settings)
 
     async def invoke(tool: Tool, arguments: dict[str, Any], _: ToolCall) -> Answer:
         return await tool.run(context, **arguments)

@@ -1,7 +1,8 @@
 """Build the gateway: sessions, phases and learning in front of the map and the forest."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -12,6 +13,9 @@ from code_intel.servers.index_server import start_indexers
 from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
 from code_intel.tools.progress import Report
+
+if TYPE_CHECKING:  # imported only after the handshake
+    from code_intel.tools.context.shared_services import SharedServices
 
 GATEWAY_INSTRUCTIONS = (
     "Look before you write, and remember what you learn. Use this server whenever you "
@@ -26,16 +30,24 @@ GATEWAY_INSTRUCTIONS = (
 )
 
 
-def build_gateway(settings: Settings, *, writes: bool = True) -> ToolServer:
+def build_gateway(
+    settings: Settings,
+    *,
+    writes: bool = True,
+    services: "Callable[[], SharedServices] | None" = None,
+) -> ToolServer:
     """Return the gateway of a project; it imports and opens nothing before the handshake.
 
-    `writes` says whether clients may execute commands, which start programs.
+    Args:
+        settings: The project's settings.
+        writes: Whether clients may execute commands, which start programs.
+        services: Returns the services of this process, if other servers use them, too.
     """
     lasts: dict[str, str] = {}
     return build(
         name="code-intel",
         instructions=GATEWAY_INSTRUCTIONS,
-        make_spec=lambda: _spec(settings, lasts, writes=writes),
+        make_spec=lambda: _spec(settings, lasts, services, writes=writes),
         lasts=lasts,
     )
 
@@ -67,33 +79,31 @@ def _close_shared(settings: Settings) -> None:
         close_connection(settings)
 
 
-def _spec(settings: Settings, lasts: dict[str, str], *, writes: bool) -> ServerSpec:
+def _spec(
+    settings: Settings,
+    lasts: dict[str, str],
+    services: "Callable[[], SharedServices] | None",
+    *,
+    writes: bool,
+) -> ServerSpec:
     from code_intel.servers.relay.host import answer_hooks
     from code_intel.servers.upstream.connection import reporting
     from code_intel.servers.upstream.searcher import Upstreams
-    from code_intel.tools.context.commands import CommandContext, open_commands
-    from code_intel.tools.context.corpus_service import open_project
     from code_intel.tools.context.gateway import GatewayContext
     from code_intel.tools.context.searchers import in_process
+    from code_intel.tools.context.shared_services import SharedServices
     from code_intel.tools.hooks.answering import answer_request
     from code_intel.tools.search.terminal_answers import TerminalAnswers
     from code_intel.tools.table import GATEWAY_TOOLS, gateway_tools, listed_tools
     from code_intel.tools.wire.answers import size_of
     from code_intel.tools.wire.compact import compact
 
-    map_service, forest_service = open_project(settings)
+    opened = services() if services else SharedServices(settings)
+    map_service, forest_service = opened.of_project()
     tools = listed_tools(settings.tool_groups, demands=settings.demands)
     listed = frozenset(tool.name for tool in tools)
     searcher = in_process(map_service, forest_service)
     upstreams = Upstreams(settings, searcher) if settings.upstreams else None
-    opened: list[CommandContext] = []
-
-    def commands() -> CommandContext:
-        if not opened:
-            opened.append(
-                open_commands(settings, forest_service.embedder, forest_service.index.cache)
-            )
-        return opened[0]
 
     context = GatewayContext(
         settings=settings,
@@ -103,7 +113,7 @@ def _spec(settings: Settings, lasts: dict[str, str], *, writes: bool) -> ServerS
         embedder=map_service.embedder,
         offered=listed,
         lasts=lasts,
-        opens_commands=commands,
+        opens_commands=opened.commands,
         map_cache=map_service.cache,
     )
 
@@ -130,11 +140,8 @@ def _spec(settings: Settings, lasts: dict[str, str], *, writes: bool) -> ServerS
                 group.start_soon(upstreams.run)
 
     def close() -> None:
-        for command_context in opened:
-            command_context.close()
         context.projects.close()
-        map_service.index.close()
-        forest_service.index.close()
+        opened.close()
         _close_shared(settings)
 
     def freshness() -> dict[str, Freshness]:

@@ -26,7 +26,7 @@ from code_intel.foundation.gateway_socket import (
     is_own_peer,
 )
 from code_intel.foundation.project_claim import Claim, claim_project
-from code_intel.servers.relay.greeting import RELAY_PREFIX
+from code_intel.servers.relay.greeting import REFUSED, RELAY_PREFIX
 
 logger = logging.getLogger(__name__)
 
@@ -123,8 +123,8 @@ async def serve_link(
                 if not begun.startswith(RELAY_PREFIX):
                     await _answer(link, begun, answer)
                     return
-            if begun and serve_relay is not None:
-                await serve_relay(link, begun)
+            if begun:
+                await (serve_relay(link, begun) if serve_relay else link.send(REFUSED))
         except (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             logger.debug("a hook or relay ended before its answer")
         except Exception:

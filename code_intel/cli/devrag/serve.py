@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from code_intel.cli.devrag.options import add_output
 from code_intel.cli.serve import add_http, serve
-from code_intel.config import IndexConfig, find_root, load_settings
+from code_intel.config import find_root, load_settings
 from code_intel.servers.wire import take_stdout
 
 if TYPE_CHECKING:  # imported after the handshake
@@ -28,21 +28,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> tuple[int, dict[str, Any] | None, str]:
     """Serve until stdin ends, or over HTTP until a signal."""
     wire = take_stdout()
-    config = args.config
-    writes = args.http is None or bool(args.allow_writes)
-    settings = load_settings(find_root(config.folder))
-    serve(
-        args, lambda: build_server(config, writes=writes), wire, f"devrag-{config.corpus}", settings
-    )
-
-
-def build_server(config: IndexConfig, *, writes: bool) -> "ToolServer":
-    """Return the server of an index, which is opened when it is first needed."""
-    from code_intel.servers.index_server import build_index_server
+    settings = load_settings(find_root(args.config.folder))
 
     def service() -> "CorpusService":
         from code_intel.tools.context.corpus_service import open_service
 
-        return open_service(config)
+        return open_service(args.config)
 
-    return build_index_server(config.corpus, service, writes=writes)
+    def server() -> "ToolServer":
+        from code_intel.servers.index_server import build_index_server
+
+        writes = args.http is None or bool(args.allow_writes)
+        return build_index_server(args.config.corpus, service, writes=writes)
+
+    serve(args, server, wire, f"devrag-{args.config.corpus}", settings)

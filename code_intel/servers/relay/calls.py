@@ -6,6 +6,7 @@ says what the next server must be sent, and what the client must be answered.
 
 import json
 from collections import namedtuple
+from collections.abc import Sequence
 
 INTERRUPTED = {
     "error": "interrupted",
@@ -72,12 +73,12 @@ class Calls:
             if tool.get("annotations", {}).get("readOnlyHint"):
                 self._reading_tools.add(tool["name"])
 
-    def resume(self, unsent: frozenset[bytes]) -> Resumption:
+    def resume(self, not_taken: Sequence[bytes]) -> Resumption:
         """Return how to go on with another server.
 
-        It is initialized again. Requests that only read are asked again, and those of the lines
-        `unsent`, which no server has got completely. The others are answered with an error,
-        because they may have taken effect.
+        It is initialized again, asked again what only reads, and sent the lines `not_taken`, which
+        have had no effect. The other open calls are answered with an error, because they may have
+        taken effect.
         """
         to_server, to_client = [], []
         self._repeated.clear()
@@ -89,13 +90,15 @@ class Calls:
         if self._initialized is not None:
             to_server.append(self._initialized)
         for key, (message, line) in list(self._open.items()):
-            if message["method"] == "initialize":
+            if line in not_taken or message["method"] == "initialize":
                 continue
-            if line in unsent or self._only_reads(message):
+            if self._only_reads(message):
                 to_server.append(line)
             else:
                 del self._open[key]
                 to_client.append(_interrupted(message["id"]))
+        again = {self._initialize, self._initialized}
+        to_server += [line for line in not_taken if line not in again]
         return Resumption(to_server, to_client)
 
     def _only_reads(self, message: dict[str, object]) -> bool:

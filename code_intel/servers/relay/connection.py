@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import SocketStream
 
 from code_intel.servers.long_lines import END_CHARS, MAX_LINE_CHARS, describe_long_line
-from code_intel.servers.relay.greeting import PING, PONG, SESSION
+from code_intel.servers.relay.greeting import PING, PONG, SESSION, TAKEN
 
 STDIO_CONNECTION = ""
 """Name of the connection of a process's own client."""
@@ -23,12 +23,12 @@ class RelayInput:
     """The lines of a relay, in place of the file that the SDK's transport reads."""
 
     def __init__(
-        self, link: SocketStream, begun: bytes, answer_ping: Callable[[], Awaitable[None]]
+        self, link: SocketStream, begun: bytes, answer: Callable[[bytes], Awaitable[None]]
     ) -> None:
-        """Begin with what has been received already."""
+        """Begin with what has been received already; `answer` sends the relay a line."""
         self._link = link
         self._begun = bytearray(begun)
-        self._answer_ping = answer_ping
+        self._answer = answer
         self._encoding = "utf-8-sig"
 
     def __aiter__(self) -> "RelayInput":
@@ -43,8 +43,8 @@ class RelayInput:
         """
         while True:
             line, is_long = await self._line()
+            await self._answer(PONG if line == PING else TAKEN)
             if line == PING:
-                await self._answer_ping()
                 continue
             # surrogateescape keeps invalid UTF-8 recognisable; a byte order mark is skipped.
             text = line.decode(self._encoding, "surrogateescape")
@@ -93,9 +93,9 @@ class RelayOutput:
             self._waiting.insert(0, SESSION + (last or "").encode() + b"\n")
         await self.send()
 
-    async def pong(self) -> None:
-        """Send a sign of life."""
-        self._waiting.append(PONG)
+    async def answer(self, line: bytes) -> None:
+        """Send a line that is no message."""
+        self._waiting.append(line)
         await self.send()
 
     async def send(self) -> None:

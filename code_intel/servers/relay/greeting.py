@@ -1,31 +1,45 @@
 """Greet the server that listens for a project, and read its answer.
 
-A relay sends one line: the version, `relay` and a JSON object. The listener answers `accepted`, and
-both sides copy lines from then on; or it closes the connection, and the relay becomes a server
-itself. Relays import this module, so it imports little.
+A relay sends one line: the version, `relay` and a JSON object. The listener accepts, and both sides
+copy lines from then on; or it refuses, and the relay becomes a server itself. Relays import this
+module, so it imports little.
 """
 
 import json
 import os
 import socket
 import sys
+import time
 from collections import namedtuple
+from collections.abc import Callable
 
 import code_intel
 from code_intel import __version__
-from code_intel.foundation.gateway_socket import is_own_peer, is_private, socket_path
+from code_intel.foundation.gateway_socket import (
+    is_own_peer,
+    is_private,
+    is_stopped,
+    peer_process,
+    socket_path,
+)
 
 RELAY = "relay"
 RELAY_PREFIX = f"{__version__} {RELAY} ".encode()
 """Begins the greeting; a hook of this name does not exist."""
-ACCEPTED = b"accepted\n"
-PING, PONG = b"\0ping\n", b"pong\n"
-"""Lines that the two processes exchange themselves. No message begins like them."""
+ACCEPTED, REFUSED = b"accepted\n", b"refused.\n"
+PING, PONG, TAKEN = b"\0ping\n", b"pong\n", b"taken\n"
+"""Lines that the two processes exchange themselves: no message begins like them. The server takes
+each line before it looks at what it says, so that a line that was not taken has had no effect."""
 SESSION = b"session "
 """Begins the line that tells a relay which session its connection used last."""
 MAX_GREETING_BYTES = 4_000_000
-GREETING_TIMEOUT_S = 5.0
-"""Seconds until a listener must accept; it may still be importing its modules."""
+GREETING_TIMEOUT_S, LOOK_S = 20.0, 0.25
+"""Seconds until a listener must accept, since it may be importing its modules on a busy machine,
+and between two looks whether to go on waiting."""
+
+
+class EndedError(Exception):
+    """The listener has ended, or does not listen yet."""
 
 
 class Greeting(
@@ -65,37 +79,54 @@ def decode_greeting(line: bytes) -> Greeting | None:
     return greeting if greeting.code == own_code() else None
 
 
-def greet(root: str, greeting: Greeting, timeout: float = GREETING_TIMEOUT_S) -> socket.socket:
+def greet(root: str, greeting: Greeting, may_wait: Callable[[], bool]) -> socket.socket:
     """Return the connection to the listener of a project, which has accepted the greeting.
 
+    Args:
+        root: The project.
+        greeting: What to say.
+        may_wait: Whether to go on waiting; asked several times a second.
+
     Raises:
-        OSError: No server of this user listens, or it did not accept in time.
+        EndedError: The listener has ended, so another one may listen soon.
+        OSError: No server of this user listens, or it does not accept.
     """
     path = socket_path(root)
     if not is_private(os.path.dirname(path)):
         raise OSError(f"{os.path.dirname(path)} is not private")
     link = socket.socket(socket.AF_UNIX)
     try:
-        link.settimeout(timeout)
+        link.settimeout(LOOK_S)
         link.connect(path)
-        _exchange(link, greeting)
-    except BaseException:
+        _exchange(link, greeting, may_wait)
+    except BaseException as error:
         link.close()
+        if isinstance(error, ConnectionError | FileNotFoundError):
+            raise EndedError from error
         raise
     return link
 
 
-def _exchange(link: socket.socket, greeting: Greeting) -> None:
+def _exchange(link: socket.socket, greeting: Greeting, may_wait: Callable[[], bool]) -> None:
     """Send the greeting, and wait until it is accepted.
 
     Raises:
+        ConnectionError: The listener has ended.
         OSError: It was not accepted.
     """
     if not is_own_peer(link):
         raise OSError("the listener belongs to another user")
     link.sendall(greeting.encode())
-    answer = b""
-    while len(answer) < len(ACCEPTED) and (part := link.recv(len(ACCEPTED) - len(answer))):
+    answer, pid, end = b"", peer_process(link), time.monotonic() + GREETING_TIMEOUT_S
+    while answer != ACCEPTED:
+        try:
+            part = link.recv(len(ACCEPTED) - len(answer))
+        except TimeoutError:
+            if is_stopped(pid) or time.monotonic() > end or not may_wait():
+                raise
+            continue
         answer += part
-    if answer != ACCEPTED:
-        raise OSError("the listener did not accept")
+        if not part:
+            raise ConnectionResetError
+        if not ACCEPTED.startswith(answer):
+            raise OSError("the listener refuses")

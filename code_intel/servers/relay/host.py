@@ -28,6 +28,7 @@ from code_intel.servers.relay.connection import RelayInput, RelayOutput, connect
 from code_intel.servers.relay.greeting import (
     ACCEPTED,
     MAX_GREETING_BYTES,
+    REFUSED,
     Greeting,
     decode_greeting,
 )
@@ -70,8 +71,11 @@ class Host:
 
     async def listen(self) -> None:
         """Serve hooks and relays while this process may listen."""
-        beginning = self._hosting.beginning
-        await listen(self._hosting.settings.root, self._serve, beginning.claim)
+        root, claim = self._hosting.settings.root, self._hosting.beginning.claim
+        if claim is not None and not root.samefile(claim.root):  # the settings decide
+            claim.release()
+            claim = None
+        await listen(root, self._serve, claim)
 
     async def _serve(self, link: SocketStream) -> None:
         await serve_link(link, self._answer_hook, self._serve_relay)
@@ -80,16 +84,17 @@ class Host:
         return await self.answer_hook(request) if self.answer_hook else None
 
     async def _serve_relay(self, link: SocketStream, begun: bytes) -> None:
-        """Serve a relay until it or its client ends; refuse it by closing the connection."""
+        """Serve a relay until it or its client ends; or refuse it."""
         line, _, rest = (await _first_line(link, begun)).partition(b"\n")
         greeting = decode_greeting(line)
         if greeting is None or self._relays >= MAX_RELAYS:
+            await link.send(REFUSED)
             return
         self._relays += 1
         try:
             server = await self._server_of(greeting)
+            await link.send(REFUSED if server is None else ACCEPTED)
             if server is not None:
-                await link.send(ACCEPTED)
                 await self._serve_client(link, rest, server, greeting.last)
         finally:
             self._relays -= 1
@@ -119,7 +124,7 @@ class Host:
         if last:
             server.lasts[name] = last
         output = RelayOutput(link, lambda: server.lasts.get(name))
-        lines = RelayInput(link, begun, output.pong)
+        lines = RelayInput(link, begun, output.answer)
         try:
             async with (
                 stdio_server(cast("Any", lines), cast("Any", output)) as (read, write),

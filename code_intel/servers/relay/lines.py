@@ -10,8 +10,9 @@ import socket
 from collections import deque
 from contextlib import suppress
 
+from code_intel.foundation.gateway_socket import peer_process
 from code_intel.servers.relay.calls import Calls
-from code_intel.servers.relay.greeting import PING, PONG, SESSION
+from code_intel.servers.relay.greeting import PING, PONG, SESSION, TAKEN
 from code_intel.servers.relay.parent import Parent
 from code_intel.servers.relay.silence import END_S, Silence
 
@@ -48,14 +49,18 @@ class Relay:
         self._typed = bytearray()
         self._is_long = False
         self._to_server: deque[bytes] = deque()
+        self._not_taken: deque[bytes] = deque()
         self._sent_bytes = 0
         self._to_client = bytearray()
         self._has_ended = False
+        self._counts_taken = True
 
     def resume(self) -> None:
         """Prepare for another server."""
-        to_server, to_client = self._calls.resume(frozenset(self._to_server))
+        waiting = [line for line in self._to_server if line != PING and line.endswith(b"\n")]
+        to_server, to_client = self._calls.resume([*self._not_taken, *waiting])
         self._to_server, self._sent_bytes = deque(to_server), 0
+        self._not_taken.clear()
         self._to_client += b"".join(to_client)
         if self._is_long:  # the first part of this line is lost
             self._typed.clear()
@@ -68,8 +73,10 @@ class Relay:
             parent: The parent process, with which the client ends; None if the server is in this
                 process, which then needs no sign of life either.
         """
+        self._counts_taken = parent is not None
         link.setblocking(False)  # noqa: FBT003 - the name is the meaning
-        answered, silence = bytearray(), Silence(asks=parent is not None)
+        answered = bytearray()
+        silence = Silence(peer_process(link), asks=parent is not None)
         try:
             while True:
                 self._look(silence)
@@ -142,8 +149,9 @@ class Relay:
         except OSError as error:
             raise _ServerEndedError from error
         if self._sent_bytes == len(line):
-            self._to_server.popleft()
-            self._sent_bytes = 0
+            sent, self._sent_bytes = self._to_server.popleft(), 0
+            if self._counts_taken and sent != PING and sent.endswith(b"\n"):
+                self._not_taken.append(sent)
             self._end_input(link)
 
     def _receive(self, link: socket.socket, answered: bytearray) -> None:
@@ -159,6 +167,8 @@ class Relay:
         for line in _complete(answered, part):
             if line.startswith(SESSION):
                 self.last = line.removeprefix(SESSION).decode().strip() or None
+            elif line == TAKEN:
+                self._not_taken.popleft()
             elif line != PONG and self._calls.received(line):
                 self._to_client += line
 

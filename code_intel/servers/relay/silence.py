@@ -5,6 +5,8 @@ A server that has been stopped keeps its connections open, so only silence shows
 
 import time
 
+from code_intel.foundation.gateway_socket import is_stopped
+
 PING_S, SILENT_S = 2.0, 10.0
 """Seconds of silence until the server is asked for a sign of life, and until it counts as stopped.
 """
@@ -15,8 +17,9 @@ END_S = 1.9
 class Silence:
     """The time since the server was heard, while something waits for it."""
 
-    def __init__(self, *, asks: bool) -> None:
-        """Begin; `asks` says whether the server must give signs of life."""
+    def __init__(self, process: int | None, *, asks: bool) -> None:
+        """Begin; `asks` says whether the server, in `process`, must give signs of life."""
+        self._process = process
         self._asks = asks
         self._is_waiting = False
         self._since = self._asked = self._now = time.monotonic()
@@ -39,7 +42,9 @@ class Silence:
     @property
     def is_too_long(self) -> bool:
         """Whether the server counts as stopped."""
-        return self._asks and self.is_over(SILENT_S)
+        if not self._asks:
+            return False
+        return self.is_over(SILENT_S) or (self.is_over(PING_S) and is_stopped(self._process))
 
     @property
     def must_ask(self) -> bool:

@@ -9,17 +9,18 @@ import select
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 from code_intel.foundation.gateway_socket import find_project, has_sockets
 from code_intel.foundation.project_claim import Claim, claim_project
-from code_intel.servers.relay.greeting import Greeting, greet, own_code
+from code_intel.servers.relay.greeting import EndedError, Greeting, greet, own_code
 from code_intel.servers.relay.lines import Relay
 from code_intel.servers.relay.parent import Parent
 
-ATTEMPTS, BETWEEN_S = 5, 0.05
-"""How often a relay looks for a listener, and the seconds between. A listener may end, or not have
-begun, between the look at the lock and the greeting."""
+ATTEMPTS, BETWEEN_S = 40, 0.05
+"""How often a relay looks for a listener, and the seconds between. A process that ends closes its
+connections before it frees the lock, and one that has the lock listens a moment later."""
 _SERVING = {"code-intel": (["serve"], ["commands"]), "devrag": ([], ["serve"])}
 """The words of the command lines that start a server on stdin and stdout."""
 _ROOT_VARIABLES = ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR")
@@ -53,10 +54,17 @@ def begin(program: str, argv: list[str]) -> None:
     beginning.words = (program, *words)
     environ = dict(os.environ)  # noqa: TID251 - the server compares the settings
     greeting = Greeting(program, words, os.getcwd(), environ, own_code(), None)
-    link = _reach(root, greeting)
+    link = _reach(root, greeting, lambda: not _has_hung_up(0))
     if link is None:
         return
-    relay, parent = Relay(*_take_streams()), Parent()
+    parent, (words_from, words_to) = Parent(), _take_streams()
+    relay = Relay(words_from, words_to)
+
+    def has_client() -> bool:
+        if parent.has_ended or _has_hung_up(words_from):
+            os._exit(0)
+        return True
+
     _exit_on_signals()
     while link is not None:
         has_ended = relay.copy(link, parent)
@@ -67,7 +75,7 @@ def begin(program: str, argv: list[str]) -> None:
         relay.resume()
         link = None
         if not relay.was_silent:  # a server that has stopped still holds the lock
-            link = _reach(root, greeting._replace(last=relay.last))
+            link = _reach(root, greeting._replace(last=relay.last), has_client)
     beginning.last = relay.last
     _serve_here(relay)
 
@@ -90,19 +98,26 @@ def _project(words: list[str]) -> str | None:
     return find_project(next(filter(None, map(environ.get, _ROOT_VARIABLES)), "."))
 
 
-def _reach(root: str, greeting: Greeting) -> socket.socket | None:
+def _reach(root: str, greeting: Greeting, may_wait: Callable[[], bool]) -> socket.socket | None:
     """Return a connection to the server that listens; None if this process has to serve."""
     for _ in range(ATTEMPTS):
         try:
             beginning.claim = claim_project(root)
             if beginning.claim is not None:
                 return None
-            return greet(root, greeting)
-        except (ConnectionRefusedError, FileNotFoundError):
-            select.select([], [], [], BETWEEN_S)  # it has the lock, and listens in a moment
+            return greet(root, greeting, may_wait)
+        except EndedError:
+            select.select([], [], [], BETWEEN_S)
         except OSError:
             return None
     return None
+
+
+def _has_hung_up(stream: int) -> bool:
+    """Return whether the other end of a pipe has been closed."""
+    poll = select.poll()
+    poll.register(stream, 0)  # a hang-up is always reported
+    return bool(poll.poll(0))
 
 
 def _take_streams() -> tuple[int, int]:
