@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import anyio
-from anyio.abc import SocketAttribute, SocketListener, SocketStream
+from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup
 
 from code_intel.errors import CodeIntelError
 from code_intel.foundation import durable
@@ -56,13 +56,16 @@ async def listen_for_hooks(root: Path, answer: AnswerHook) -> None:
     await listen(root, serve)
 
 
-async def listen(root: Path, serve: ServeLink, claim: Claim | None = None) -> None:
+async def listen(
+    root: Path, serve: ServeLink, claim: Claim | None = None, group: TaskGroup | None = None
+) -> None:
     """Serve the connections to a project's socket while this process may listen; never raises.
 
     Args:
         root: The project.
         serve: Serves one connection.
         claim: The right to listen, if this process has it already.
+        group: Where connections are served; without one, they end with the listening.
     """
     if not has_sockets():
         return
@@ -71,7 +74,7 @@ async def listen(root: Path, serve: ServeLink, claim: Claim | None = None) -> No
         try:
             _remove_dead(Path(claim.path).parent)
             async with await SocketListener.from_socket(claim.listener) as listener:
-                await listener.serve(serve)
+                await listener.serve(serve, group)
         finally:
             claim.release()
     except (OSError, CodeIntelError) as error:

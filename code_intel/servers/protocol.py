@@ -26,6 +26,7 @@ from code_intel.foundation.redaction import masked, masked_data
 from code_intel.foundation.text import visible, visible_json, visible_lines
 from code_intel.records import Freshness
 from code_intel.servers.relay.connection import connection_name
+from code_intel.servers.running_calls import RunningCalls
 from code_intel.tools.declaration import Answer, Tool
 from code_intel.tools.progress import Report
 from code_intel.tools.wire.answers import bounded, bounded_text
@@ -109,10 +110,12 @@ class ToolServer(Server[None]):
     Attributes:
         spec: Returns its specification, or None if that has not been needed yet.
         lasts: The session that each connection used last, by the connection's name.
+        running: The calls of tools that run.
     """
 
     spec: Callable[[], ServerSpec | None]
     lasts: dict[str, str]
+    running: RunningCalls
 
     # typing.override needs 3.12.
     def get_capabilities(  # type: ignore[explicit-override]
@@ -140,7 +143,7 @@ def build(
         lasts: The session that each connection used last; None if the tools have none.
     """
     spec = functools.cache(make_spec)
-    handshake_done = anyio.Event()
+    handshake_done, running = anyio.Event(), RunningCalls()
     is_running = False
 
     @asynccontextmanager
@@ -180,7 +183,8 @@ def build(
             await ctx.session.report_progress(done, total, message)
 
         call = ToolCall(report, _connection(ctx), ctx.request)
-        return await _call(spec(), params.name, params.arguments or {}, call)
+        with running.one():
+            return await _call(spec(), params.name, params.arguments or {}, call)
 
     def schema(tool: str) -> Mapping[str, Any] | None:
         known = spec().by_name.get(tool)
@@ -205,6 +209,7 @@ def build(
             "resources/templates/list": LIST_CACHE,
         },
     )
+    server.running = running
     server.lasts = {} if lasts is None else lasts
     server.spec = lambda: spec() if spec.cache_info().currsize else None
     server.middleware.append(_note_handshake(handshake_done))

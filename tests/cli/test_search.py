@@ -139,7 +139,7 @@ async def serving(project: Project) -> AsyncIterator[None]:
 async def listening(project: Project, answer: Any) -> AsyncIterator[None]:
     """Listen for the requests of terminals in this process."""
     async with anyio.create_task_group() as group:
-        group.start_soon(listen_for_hooks, project.root, project.root / ".code-intel", answer)
+        group.start_soon(listen_for_hooks, project.root, answer)
         await listener(project)
         yield
         group.cancel_scope.cancel()

@@ -35,7 +35,7 @@ async def listen(root: Path, name: str) -> None:
     async def answer(request: HookRequest) -> HookOutput:
         return HookOutput(f"{name} {request.client} {request.enforces}", "あ", 2)
 
-    await listen_for_hooks(root, root / ".code-intel", answer)
+    await listen_for_hooks(root, answer)
 
 
 async def ask(root: Path) -> HookOutput:
@@ -92,7 +92,7 @@ async def test_a_request_that_cannot_be_answered_does_not_end_the_listening(proj
         return HookOutput("answered")
 
     async with anyio.create_task_group() as group:
-        group.start_soon(listen_for_hooks, project, project / ".code-intel", answer)
+        group.start_soon(listen_for_hooks, project, answer)
         await ask(project)
         with pytest.raises(NoGatewayError):
             await to_thread.run_sync(ask_gateway, project, REQUEST._replace(client="unknown"))

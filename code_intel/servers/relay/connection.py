@@ -30,6 +30,11 @@ class RelayInput:
         self._begun = bytearray(begun)
         self._answer = answer
         self._encoding = "utf-8-sig"
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Take no more lines; the relay sends them to the next server."""
+        self._is_stopped = True
 
     def __aiter__(self) -> "RelayInput":
         """Return this object."""
@@ -43,6 +48,8 @@ class RelayInput:
         """
         while True:
             line, is_long = await self._line()
+            if self._is_stopped:
+                await anyio.sleep_forever()
             await self._answer(PONG if line == PING else TAKEN)
             if line == PING:
                 continue

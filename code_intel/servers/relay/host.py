@@ -37,6 +37,8 @@ from code_intel.servers.relay.start import Beginning
 logger = logging.getLogger(__name__)
 
 MAX_RELAYS = 100
+DRAIN_S = 1.2
+"""Seconds that running calls of relays may take after this process's own client has ended."""
 Words = tuple[str, ...]
 """A program and its arguments."""
 BuildServer = Callable[[Words], ToolServer]
@@ -66,7 +68,8 @@ class Host:
         self._group = group
         self._servers: dict[Words, ToolServer] = {hosting.beginning.words: own}
         self._numbers = count(1)
-        self._relays = 0
+        self._inputs: set[RelayInput] = set()
+        self._listening = anyio.CancelScope()
         self.answer_hook: AnswerHook | None = None
 
     async def listen(self) -> None:
@@ -75,7 +78,18 @@ class Host:
         if claim is not None and not root.samefile(claim.root):  # the settings decide
             claim.release()
             claim = None
-        await listen(root, self._serve, claim)
+        with self._listening:
+            await listen(root, self._serve, claim, self._group)
+
+    async def end(self) -> None:
+        """End between calls: free the socket for the next server, and let calls finish."""
+        self._listening.cancel()
+        for lines in self._inputs:
+            lines.stop()
+        with anyio.move_on_after(DRAIN_S, shield=True):
+            for server in self._servers.values():
+                await server.running.wait_until_none()
+            await anyio.wait_all_tasks_blocked()  # the answers are sent
 
     async def _serve(self, link: SocketStream) -> None:
         await serve_link(link, self._answer_hook, self._serve_relay)
@@ -87,17 +101,13 @@ class Host:
         """Serve a relay until it or its client ends; or refuse it."""
         line, _, rest = (await _first_line(link, begun)).partition(b"\n")
         greeting = decode_greeting(line)
-        if greeting is None or self._relays >= MAX_RELAYS:
+        if greeting is None or len(self._inputs) >= MAX_RELAYS:
             await link.send(REFUSED)
             return
-        self._relays += 1
-        try:
-            server = await self._server_of(greeting)
-            await link.send(REFUSED if server is None else ACCEPTED)
-            if server is not None:
-                await self._serve_client(link, rest, server, greeting.last)
-        finally:
-            self._relays -= 1
+        server = await self._server_of(greeting)
+        await link.send(REFUSED if server is None else ACCEPTED)
+        if server is not None:
+            await self._serve_client(link, rest, server, greeting.last)
 
     async def _server_of(self, greeting: Greeting) -> ToolServer | None:
         """Return the server that a relay wants; None if it would be another one in its process."""
@@ -125,6 +135,7 @@ class Host:
             server.lasts[name] = last
         output = RelayOutput(link, lambda: server.lasts.get(name))
         lines = RelayInput(link, begun, output.answer)
+        self._inputs.add(lines)
         try:
             async with (
                 stdio_server(cast("Any", lines), cast("Any", output)) as (read, write),
@@ -134,6 +145,7 @@ class Host:
         except* (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             logger.debug("%s has ended", name)
         finally:
+            self._inputs.discard(lines)
             server.lasts.pop(name, None)
 
 
@@ -157,6 +169,7 @@ async def hosting_relays(hosting: Hosting | None, own: ToolServer) -> AsyncItera
         try:
             yield
         finally:
+            await current.end()
             current = None
             group.cancel_scope.cancel()
 
