@@ -1,11 +1,12 @@
-"""Memory of the three servers on one project, all connected, questions asked through code-intel.
+"""Memory of the four servers on one project, all connected, questions asked through code-intel.
 
-    python benchmarks/memory.py [--project FOLDER] [--json OUT]
+    python benchmarks/memory.py [--project FOLDER] [--rest SECONDS] [--json OUT]
 
 Proportional set size from /proc (Linux) divides shared pages among the processes that share them,
-so the sum is the real memory of the three. Without --project: a set-up copy of the tests' small
-shop. Code is added to it, so that one server embeds (the highest sum seen). Then it is left alone
-for longer than a model is kept (one minute here). Limits: 900 MB while embedding, 350 MB idle.
+so the sum is the real memory of the four. They are measured twice: with relays, and each in a
+process of its own (`one_process`). Without --project: a set-up copy of the tests' small shop. Code
+is added to it, so that one server embeds (the highest sum seen). Then it is left alone for longer
+than a model is kept (one minute here). Limits: 350 MB after questions, 120 MB idle.
 """
 
 import argparse
@@ -27,7 +28,15 @@ SERVERS = {
     "code-intel": ("code-intel", ["serve"]),
     "devrag-map": ("devrag", ["--config", "devrag-map.json"]),
     "devrag-forest": ("devrag", ["--config", "devrag-forest.json"]),
+    "climpt": ("code-intel", ["commands"]),
 }
+MARKS = {
+    "code-intel": "code-intel serve",
+    "devrag-map": "devrag-map.json",
+    "devrag-forest": "devrag-forest.json",
+    "climpt": "code-intel commands",
+}
+"""What the command line of each contains."""
 MORE = Path(__file__).resolve().parents[1] / "code_intel"
 CALM = 4
 """Looks in a row without pending files: between two batches of files all may be embedded."""
@@ -61,11 +70,7 @@ def measure(names: dict[int, str]) -> dict[str, float]:
     """Return PSS in MB by server."""
     return {
         name: round(pss(next(pid for pid, line in names.items() if marks in line)), 1)
-        for name, marks in (
-            ("code-intel", "code-intel serve"),
-            ("devrag-map", "devrag-map.json"),
-            ("devrag-forest", "devrag-forest.json"),
-        )
+        for name, marks in MARKS.items()
     }
 
 
@@ -86,11 +91,14 @@ async def highest(names: dict[int, str], project: Path, ask: Client) -> dict[str
     return worst
 
 
-async def run(project: Path, *, embed: bool) -> dict[str, dict[str, float]]:
-    """Connect to all three, measure, ask, measure again; with `embed` also at work and idle."""
+async def run(
+    project: Path, *, embed: bool, together: bool, rest: int
+) -> dict[str, dict[str, float]]:
+    """Connect to all, measure, ask, measure again, also idle; with `embed` also at work."""
     async with AsyncExitStack() as stack:
         clients = {}
         environment = dict(os.environ) | {"CODE_INTEL_IDLE_MINUTES": "1"}
+        environment["CODE_INTEL_ONE_PROCESS"] = str(int(together))
         for name, (command, arguments) in SERVERS.items():
             parameters = StdioServerParameters(
                 command=str(BIN / command), args=arguments, cwd=project, env=environment
@@ -105,10 +113,12 @@ async def run(project: Path, *, embed: bool) -> dict[str, dict[str, float]]:
             answer = await clients["code-intel"].call_tool("search_smart", {"query": question})
             assert not answer.is_error, answer
         stages["after questions"] = measure(names)
+        await asyncio.sleep(rest)
+        stages["idle"] = measure(names)
         if embed:
             stages["embedding, highest"] = await highest(names, project, clients["devrag-forest"])
-            await asyncio.sleep(75)
-            stages["idle"] = measure(names)
+            await asyncio.sleep(rest)
+            stages["idle after it"] = measure(names)
         return stages
 
 
@@ -116,8 +126,23 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--project", type=Path)
+    parser.add_argument("--rest", type=int, default=75)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
+    found = {}
+    for together in (True, False):
+        found["one process" if together else "apart"] = in_project(args, together=together)
+    for name, stages in found.items():
+        print(f"{name + ', PSS in MB':<24}" + "".join(f"{each:>15}" for each in (*SERVERS, "all")))
+        for stage, row in stages.items():
+            values = (*(row[server] for server in SERVERS), sum(row.values()))
+            print(f"{stage:<24}" + "".join(f"{value:>15.1f}" for value in values))
+    if args.json:
+        args.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+def in_project(args: argparse.Namespace, *, together: bool) -> dict[str, dict[str, float]]:
+    """Measure in the project that was named, or in a new copy of the shop."""
     with tempfile.TemporaryDirectory() as folder:
         project = args.project
         os.environ["CODE_INTEL_CACHE_DIR"] = str(Path(folder) / "cache")
@@ -131,16 +156,8 @@ def main() -> None:
                 [str(BIN / "code-intel"), "sync"],
             ):
                 subprocess.run(words, cwd=project, check=True, stdout=subprocess.DEVNULL)
-        stages = asyncio.run(run(project, embed=args.project is None))
-    print(f"{'PSS in MB':<20}" + "".join(f"{name:>15}" for name in SERVERS) + f"{'together':>12}")
-    for stage, row in stages.items():
-        print(
-            f"{stage:<20}"
-            + "".join(f"{row[name]:>15.1f}" for name in SERVERS)
-            + f"{sum(row.values()):>12.1f}"
-        )
-    if args.json:
-        args.json.write_text(json.dumps(stages, indent=1), encoding="utf-8")
+        embed = args.project is None
+        return asyncio.run(run(project, embed=embed, together=together, rest=args.rest))
 
 
 if __name__ == "__main__":

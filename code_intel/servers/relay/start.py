@@ -48,12 +48,15 @@ def begin(program: str, argv: list[str]) -> None:
     words = _server_words(program, argv)
     if words is None or not has_sockets() or os.isatty(0):
         return
-    root = _project(words)
+    try:
+        folder, root = os.getcwd(), _project(words)
+    except FileNotFoundError:  # the current folder has been deleted
+        return
     if root is None:
         return
     beginning.words = (program, *words)
     environ = dict(os.environ)  # noqa: TID251 - the server compares the settings
-    greeting = Greeting(program, words, os.getcwd(), environ, own_code(), None)
+    greeting = Greeting(program, words, folder, environ, own_code(), None)
     link = _reach(root, greeting, lambda: not _has_hung_up(0))
     if link is None:
         return
