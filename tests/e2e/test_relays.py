@@ -71,6 +71,7 @@ def test_a_server_of_any_kind_serves_the_others(words: Project, first: tuple[str
         assert gateway.call("search_text", pattern="login")["matches"]
 
 
+@pytest.mark.covers("rule.session.process")
 def test_two_clients_of_one_process_keep_their_sessions(words: Project) -> None:
     with serving(words, GATEWAY, GATEWAY, GATEWAY) as (own, one, two):
         of_one, of_two = begin(one, "ログイン機能"), begin(two, "送料の計算")
@@ -80,6 +81,7 @@ def test_two_clients_of_one_process_keep_their_sessions(words: Project) -> None:
         assert answer["error"] == "no_active_session"
 
 
+@pytest.mark.covers("rule.session.process", "rule.session.takeover")
 def test_the_next_server_takes_over_from_a_killed_one(words: Project) -> None:
     with serving(words, GATEWAY, GATEWAY, MAP) as (first, gateway, of_map):
         session = begin(gateway, "ログイン機能")
@@ -105,6 +107,7 @@ def test_what_a_killed_server_had_not_taken_is_done_once(words: Project) -> None
     assert sum("the till" in text for text in texts) == 1
 
 
+@pytest.mark.covers("rule.session.takeover", "error.interrupted")
 def test_a_write_that_may_have_been_done_is_reported_and_not_repeated(words: Project) -> None:
     with serving(words, GATEWAY, GATEWAY) as (first, gateway):
         numbers = []

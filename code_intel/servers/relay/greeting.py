@@ -38,6 +38,20 @@ GREETING_TIMEOUT_S, LOOK_S = 20.0, 0.25
 and between two looks whether to go on waiting."""
 
 
+SERVING = {"code-intel": (["serve"], ["commands"]), "devrag": ([], ["serve"])}
+"""The words of the command lines that start a server on stdin and stdout. Those of `devrag` follow
+`--config` and a path."""
+
+
+def starts_server(program: str, words: list[str]) -> bool:
+    """Return whether a command line starts a server that may be a relay."""
+    if program == "devrag":
+        if words[:1] != ["--config"] or not words[1:2]:
+            return False
+        words = words[2:]
+    return words in SERVING.get(program, ())
+
+
 class EndedError(Exception):
     """The listener has ended, or does not listen yet."""
 
@@ -74,9 +88,10 @@ def decode_greeting(line: bytes) -> Greeting | None:
         return None
     try:
         greeting = Greeting(**json.loads(line.removeprefix(RELAY_PREFIX)))
-    except (ValueError, TypeError):
+        is_known = greeting.code == own_code() and starts_server(greeting.program, greeting.words)
+    except (ValueError, TypeError, AttributeError):
         return None
-    return greeting if greeting.code == own_code() else None
+    return greeting if is_known else None
 
 
 def greet(root: str, greeting: Greeting, may_wait: Callable[[], bool]) -> socket.socket:

@@ -69,6 +69,7 @@ class Host:
         self._servers: dict[Words, ToolServer] = {hosting.beginning.words: own}
         self._numbers = count(1)
         self._inputs: set[RelayInput] = set()
+        self._building = anyio.Lock()
         self._listening = anyio.CancelScope()
         self.answer_hook: AnswerHook | None = None
 
@@ -117,10 +118,11 @@ class Host:
             same = await to_thread.run_sync(follow_same_settings, settings, root, greeting.environ)
             if not same or not settings.one_process:
                 return None
-            if words not in self._servers:
-                server = self._hosting.build(words)
-                self._servers[words] = server
-                await self._group.start(_keep, server)
+            async with self._building:
+                if words not in self._servers:
+                    server = self._hosting.build(words)
+                    await self._group.start(_keep, server)
+                    self._servers[words] = server
             return self._servers[words]
         except (CodeIntelError, OSError) as error:  # the relay's own process meets and reports it
             logger.debug("a relay has to serve itself: %s", error)

@@ -9,20 +9,27 @@ import select
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
 from code_intel.foundation.gateway_socket import find_project, has_sockets
 from code_intel.foundation.project_claim import Claim, claim_project
-from code_intel.servers.relay.greeting import EndedError, Greeting, greet, own_code
+from code_intel.servers.relay.greeting import (
+    EndedError,
+    Greeting,
+    greet,
+    own_code,
+    starts_server,
+)
 from code_intel.servers.relay.lines import Relay
 from code_intel.servers.relay.parent import Parent
 
 ATTEMPTS, BETWEEN_S = 40, 0.05
 """How often a relay looks for a listener, and the seconds between. A process that ends closes its
 connections before it frees the lock, and one that has the lock listens a moment later."""
-_SERVING = {"code-intel": (["serve"], ["commands"]), "devrag": ([], ["serve"])}
-"""The words of the command lines that start a server on stdin and stdout."""
+QUICK_S, MAX_LOST = 5.0, 3
+"""How many servers in a row may end within seconds before a relay serves its client itself."""
 _ROOT_VARIABLES = ("CODE_INTEL_ROOT", "CLAUDE_PROJECT_DIR")
 
 
@@ -45,14 +52,13 @@ beginning = Beginning()
 
 def begin(program: str, argv: list[str]) -> None:
     """Relay the client's lines while another process of the project serves it; else return."""
-    words = _server_words(program, argv)
-    if words is None or not has_sockets() or os.isatty(0):
-        return
     try:
-        folder, root = os.getcwd(), _project(words)
-    except FileNotFoundError:  # the current folder has been deleted
+        os.fstat(0), os.fstat(1)
+        folder, words = os.getcwd(), _server_words(program, argv)
+        root = None if words is None or os.isatty(0) else _project(words)
+    except OSError:  # a stream is closed, or the current folder has been deleted
         return
-    if root is None:
+    if words is None or root is None or not has_sockets():
         return
     beginning.words = (program, *words)
     environ = dict(os.environ)  # noqa: TID251 - the server compares the settings
@@ -69,15 +75,19 @@ def begin(program: str, argv: list[str]) -> None:
         return True
 
     _exit_on_signals()
+    lost = 0
     while link is not None:
+        began = time.monotonic()
         has_ended = relay.copy(link, parent)
+        lost = lost + 1 if time.monotonic() - began < QUICK_S else 0
         link.close()
         if has_ended:
             relay.finish()
             os._exit(0)
         relay.resume()
         link = None
-        if not relay.was_silent:  # a server that has stopped still holds the lock
+        # A server that has stopped still holds the lock, and one may fail for what it is asked.
+        if not relay.was_silent and lost < MAX_LOST:
             link = _reach(root, greeting._replace(last=relay.last), has_client)
     beginning.last = relay.last
     _serve_here(relay)
@@ -85,12 +95,15 @@ def begin(program: str, argv: list[str]) -> None:
 
 def _server_words(program: str, argv: list[str]) -> list[str] | None:
     """Return the arguments with an absolute path; None if they start no server on stdin."""
-    if program != "devrag":
-        return argv if argv in _SERVING[program] else None
-    option, config, words = argv[:1], "".join(argv[1:2]), argv[2:]
-    if option != ["--config"] or not os.path.isfile(config) or words not in _SERVING[program]:
+    if not starts_server(program, argv):
         return None
-    return ["--config", os.path.abspath(config)]
+    if program != "devrag":
+        return argv
+    given, environ = argv[1], os.environ  # noqa: TID251 - as below
+    folders = (".", *filter(None, map(environ.get, _ROOT_VARIABLES)))  # as `find_index_config`
+    paths = (os.path.abspath(os.path.join(folder, given)) for folder in folders)
+    path = next(filter(os.path.isfile, paths), None)
+    return None if path is None else ["--config", path, *argv[2:]]
 
 
 def _project(words: list[str]) -> str | None:
@@ -142,9 +155,11 @@ def _serve_here(relay: Relay) -> None:
     theirs.close()
 
     def copy() -> None:
-        relay.copy(ours)
+        relay.copy(ours)  # until this process ends, or should have ended
         relay.finish()
-        ours.close()  # this process ends when its stdin does
+        from code_intel.servers.ending import exit_process
+
+        exit_process(0)
 
     threading.Thread(target=copy, name="relay", daemon=True).start()
 
