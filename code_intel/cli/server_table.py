@@ -10,7 +10,7 @@ from code_intel.config import Settings
 
 if TYPE_CHECKING:  # imported when a server starts
     from code_intel.servers.protocol import ToolServer
-    from code_intel.tools.context.shared_services import SharedServices
+    from code_intel.servers.shared_services import SharedServices
 
 
 class ServerTable:
@@ -50,6 +50,6 @@ class ServerTable:
 
 
 def _open_services(settings: Settings) -> "SharedServices":
-    from code_intel.tools.context.shared_services import SharedServices
+    from code_intel.servers.shared_services import SharedServices
 
     return SharedServices(settings)

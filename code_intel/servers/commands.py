@@ -8,7 +8,7 @@ from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
 
 if TYPE_CHECKING:  # imported only after the handshake
-    from code_intel.tools.context.shared_services import SharedServices
+    from code_intel.servers.shared_services import SharedServices
 
 COMMANDS_INSTRUCTIONS = (
     "Prompt commands of this project: executing one returns the instructions to follow. "

@@ -15,7 +15,7 @@ from code_intel.tools.declaration import Answer, Tool
 from code_intel.tools.progress import Report
 
 if TYPE_CHECKING:  # imported only after the handshake
-    from code_intel.tools.context.shared_services import SharedServices
+    from code_intel.servers.shared_services import SharedServices
 
 GATEWAY_INSTRUCTIONS = (
     "Look before you write, and remember what you learn. Use this server whenever you "
@@ -87,11 +87,11 @@ def _spec(
     writes: bool,
 ) -> ServerSpec:
     from code_intel.servers.relay.host import answer_hooks
+    from code_intel.servers.shared_services import SharedServices
     from code_intel.servers.upstream.connection import reporting
     from code_intel.servers.upstream.searcher import Upstreams
     from code_intel.tools.context.gateway import GatewayContext
     from code_intel.tools.context.searchers import in_process
-    from code_intel.tools.context.shared_services import SharedServices
     from code_intel.tools.hooks.answering import answer_request
     from code_intel.tools.search.terminal_answers import TerminalAnswers
     from code_intel.tools.table import GATEWAY_TOOLS, gateway_tools, listed_tools

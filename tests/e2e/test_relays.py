@@ -235,10 +235,10 @@ async def test_progress_and_parallel_calls_pass_through_a_relay(words: Project, 
     ):
         seen: list[tuple[float, float | None, str | None]] = []
 
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            seen.append((done, total, message))
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            seen.append((progress, total, message))
 
-        answer = await call.client.call_tool("sync", {}, progress_callback=progress)
+        answer = await call.client.call_tool("sync", {}, progress_callback=note)
         assert not answer.is_error
         assert seen
 

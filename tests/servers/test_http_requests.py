@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.cli.serve import serve
+from code_intel.config import load_settings
 from code_intel.errors import CodeIntelError, ConfigError
 from code_intel.servers.http.address import Address, listen
 from code_intel.servers.http.tokens import read_tokens, token_command
@@ -280,10 +281,13 @@ REFUSED_OPTIONS: tuple[tuple[dict[str, Any], str], ...] = (
 
 
 @pytest.mark.parametrize(("options", "named"), REFUSED_OPTIONS)
-def test_refused_options_are_named_with_the_remedy(options: dict[str, Any], named: str) -> None:
+def test_refused_options_are_named_with_the_remedy(
+    options: dict[str, Any], named: str, tmp_path: Path
+) -> None:
     given = dict.fromkeys(("http", "host", "token_file", "allow_host", "allow_writes")) | options
     with pytest.raises(CodeIntelError) as caught:
-        serve(Namespace(**given), unused_server, io.BytesIO(), "code-intel")
+        settings = load_settings(tmp_path)
+        serve(Namespace(**given), unused_server, io.BytesIO(), "code-intel", settings)
     assert caught.value.exit_code == 2
     assert named in f"{caught.value.message} {caught.value.hint}"
 
