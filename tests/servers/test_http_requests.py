@@ -285,8 +285,8 @@ def test_refused_options_are_named_with_the_remedy(
     options: dict[str, Any], named: str, tmp_path: Path
 ) -> None:
     given = dict.fromkeys(("http", "host", "token_file", "allow_host", "allow_writes")) | options
+    settings = load_settings(tmp_path)
     with pytest.raises(CodeIntelError) as caught:
-        settings = load_settings(tmp_path)
         serve(Namespace(**given), unused_server, io.BytesIO(), "code-intel", settings)
     assert caught.value.exit_code == 2
     assert named in f"{caught.value.message} {caught.value.hint}"
