@@ -25,8 +25,8 @@ from code_intel.index.store import Store
 from code_intel.index.sync import sync_document
 from code_intel.shared.client import CALL_TIMEOUT_S, SharedIndexError
 from code_intel.shared.connection import Connection
+from code_intel.shared.fields import MAX_COMMITS
 from code_intel.shared.remote_store import KeptAnswers, RemoteStore
-from code_intel.shared.wire import MAX_COMMITS
 
 FIRST_WAIT_S = 3.5
 """How long the first question waits for the list of the files on the server."""
