@@ -1,7 +1,7 @@
 """The steps of a request before its handler, outermost first, as ASGI middleware.
 
-`Observed` logs, counts and traces it. `Checked` checks its headers. The SDK's bearer authentication
-finds its sender, and `Admitted` applies the sender's limits and reads the body.
+`RequestLogging` logs, counts and traces it. `HeaderChecks` checks its headers. The SDK's bearer
+authentication finds its sender, and `SenderLimits` applies the sender's limits and reads the body.
 """
 
 import math
@@ -27,7 +27,7 @@ from code_intel.servers.http.guard import (
     replay,
 )
 from code_intel.servers.shared.access.verifier import PrincipalToken
-from code_intel.servers.shared.audit import Record
+from code_intel.servers.shared.audit import RequestLog
 from code_intel.servers.shared.rates import TooMuchError
 from code_intel.servers.shared.services import Services
 from code_intel.servers.shared.tracing import request_span
@@ -44,7 +44,7 @@ UNLOGGED = frozenset({"/healthz", "/readyz", "/metrics"})
 REQUEST_ID = b"x-request-id"
 
 
-class Observed:
+class RequestLogging:
     """Logs, counts and traces each request, whatever becomes of it."""
 
     def __init__(self, app: ASGIApp, services: Services) -> None:
@@ -56,7 +56,7 @@ class Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        record = Record()
+        record = RequestLog()
         scope.setdefault("state", {}).update(record=record, services=self._services)
         metrics = self._services.metrics
         metrics.begin()
@@ -69,7 +69,7 @@ class Observed:
                 self._services.audit.write(record)
 
 
-class Checked:
+class HeaderChecks:
     """Refuses requests whose headers are too large, ambiguous, or meant for another server."""
 
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
@@ -93,7 +93,7 @@ class Checked:
         await refuse(refusal, scope, receive, send)
 
 
-class Admitted:
+class SenderLimits:
     """Forwards requests of known senders within their limits, with the whole body.
 
     Args:
@@ -112,7 +112,7 @@ class Admitted:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Apply the limits of the sender to one request, then forward or refuse it."""
         services: Services = scope["state"]["services"]
-        record: Record = scope["state"]["record"]
+        record: RequestLog = scope["state"]["record"]
         user: AuthenticatedUser = scope["user"]
         token = user.access_token
         assert isinstance(token, PrincipalToken)  # noqa: S101 - of our verifier
@@ -171,7 +171,7 @@ def _too_much(error: TooMuchError) -> JSONResponse:
     return JSONResponse(content, 429, {"Retry-After": str(seconds)})
 
 
-def _counting(send: Send, record: Record) -> Send:
+def _counting(send: Send, record: RequestLog) -> Send:
     """Return `send` that also notes the status and the size of the answer, and sends its id."""
 
     async def counting(message: Message) -> None:

@@ -10,7 +10,7 @@ from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.errors import CodeIntelError, NotFoundError
 from code_intel.servers.shared.access.principal import Principal, Scope
 from code_intel.servers.shared.access.verifier import Verifier
-from code_intel.servers.shared.audit import AuditLog, Record
+from code_intel.servers.shared.audit import AuditLog, RequestLog
 from code_intel.servers.shared.metrics import Metrics
 from code_intel.servers.shared.rates import Rates
 from code_intel.servers.shared.settings import SharedSettings
@@ -61,7 +61,7 @@ class Caller(NamedTuple):
     """
 
     principal: Principal
-    record: Record
+    record: RequestLog
     services: Services
 
     def require(self, scope: Scope, repository: str) -> None:

@@ -85,7 +85,7 @@ def open_services(settings: SharedSettings, project: Settings, stack: ExitStack)
     if settings.oidc is not None:
         issuer = TokenIssuer(settings.oidc)
     audit = AuditLog(settings.audit_file, with_questions=settings.audit_questions)
-    stack.enter_context(audit.reserved())
+    stack.enter_context(audit.running())
     metrics.watch("audit_failures", "Lines that the audit log lacks.", lambda: audit.failures)
     embedder = LazyEmbedder(project, corpus="forest")
     embedder.is_long_lived = True
