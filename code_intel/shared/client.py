@@ -18,8 +18,9 @@ from code_intel import __version__
 from code_intel.config import SharedConfig
 from code_intel.config.shared import TOKEN_VARIABLE
 from code_intel.errors import UpstreamError
+from code_intel.shared.deadlines import TIMEOUT_HEADER
 from code_intel.shared.routes import VERSION, AnswerT, QuestionT, Route
-from code_intel.shared.wire import MAX_BODY_BYTES, WireError, pack, unpack
+from code_intel.shared.wire import MAX_BODY_BYTES, TooLargeError, WireError, pack, unpack
 
 if TYPE_CHECKING:  # importing it takes 0.1 s
     import httpx2
@@ -158,9 +159,12 @@ class SharedClient:
         self, route: Route[QuestionT, AnswerT], question: QuestionT, seconds: float
     ) -> AnswerT:
         """Make a call; see `ask`."""
-        body = pack(question)
+        try:
+            body = pack(question)
+        except TooLargeError:
+            raise _too_large() from None
         if len(body) > MAX_BODY_BYTES:
-            raise SharedIndexError("the request is too large", is_temporary=False, status=TOO_LARGE)
+            raise _too_large()
         data = _within(seconds, lambda: self._exchange(route.path, body, seconds))
         self.sent_bytes += len(body)
         self.received_bytes += len(data)
@@ -194,7 +198,7 @@ class SharedClient:
                 "POST",
                 f"{self.config.url}{VERSION}{path}",
                 content=body,
-                headers=self._headers(),
+                headers=self._headers(seconds),
                 timeout=httpx2.Timeout(seconds),
                 follow_redirects=False,
             ) as response:
@@ -213,13 +217,14 @@ class SharedClient:
             ) from None
         return bytes(data)
 
-    def _headers(self) -> dict[str, str]:
+    def _headers(self, seconds: float) -> dict[str, str]:
         token = self.config.token
         return {
             "content-type": "application/json",
             "content-encoding": "gzip",
             "accept-encoding": "gzip",
             "user-agent": f"code-intel/{__version__}",
+            TIMEOUT_HEADER: str(round(seconds * 1000)),
         } | ({"authorization": f"Bearer {token}"} if token else {})
 
     def _client(self) -> "httpx2.Client":
@@ -252,6 +257,10 @@ def _check_status(response: "httpx2.Response") -> None:
         is_temporary=status in RETRIED,
         retry_after_s=wait,
     )
+
+
+def _too_large() -> SharedIndexError:
+    return SharedIndexError("the request is too large", is_temporary=False, status=TOO_LARGE)
 
 
 def _no_answer(seconds: float) -> SharedIndexError:

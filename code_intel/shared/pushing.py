@@ -28,11 +28,20 @@ from code_intel.records import Definition, Symbol
 from code_intel.shared.cards import card_digest, settings_digest
 from code_intel.shared.client import MAX_PAUSE_S, TOO_LARGE, SharedClient, SharedIndexError
 from code_intel.shared.fields import MAX_COMMITS, MAX_SYMBOLS, is_document, is_name
-from code_intel.shared.layers import BaseFile, LayerPlan, generation_id, plan_layers, tree_digest
+from code_intel.shared.layers import (
+    BaseFile,
+    LayerPlan,
+    digest_of,
+    generation_id,
+    plan_layers,
+    tree_digest,
+)
 from code_intel.shared.records import Generation, SharedChunk, SharedFile
 from code_intel.shared.routes import (
     MAX_CARDS,
     MAX_LISTED_FILES,
+    MAX_PAGE,
+    PUSH_BASE,
     PUSH_BEGIN,
     PUSH_CARDS,
     PUSH_FILES,
@@ -42,6 +51,7 @@ from code_intel.shared.routes import (
     BeginPush,
     FindCards,
     FinishPush,
+    ListBase,
     ListFiles,
     PushBase,
     QuestionT,
@@ -245,9 +255,18 @@ class Pusher:
             settings,
             generation,
         )
-        base = self._call(PUSH_BEGIN, question)
+        base = self._with_all_files(self._call(PUSH_BEGIN, question))
         below = {path: BaseFile(digest, layer) for path, digest, layer in base.files}
         return base, plan_layers(self.repository, settings, digests, base.generation, below)
+
+    def _with_all_files(self, base: PushBase) -> PushBase:
+        """Return the base with the files that did not fit into the first answer."""
+        files = page = base.files
+        while base.generation and len(page) == MAX_PAGE:
+            question = ListBase(self.repository, base.generation.id, page[-1][0])
+            page = self._call(PUSH_BASE, question)
+            files += page
+        return base._replace(files=files)
 
     def _send(
         self,
@@ -289,20 +308,18 @@ class Pusher:
             report.sent_bytes += len(pack(body)) + VECTOR_BYTES * len(unknown)
             return
         vectors = self._vectors({card: cards[card] for card in unknown})
-        self._write(body._replace(vectors=vectors))
+        self.send(body._replace(vectors=vectors))
 
-    def _write(self, body: SendFiles) -> None:
-        """Send files; in two halves if they are too large for one request."""
+    def send(self, body: SendFiles) -> None:
+        """Send files; in parts if they are too large for one request."""
         try:
             self._call(PUSH_FILES, body)
         except SharedIndexError as error:
-            half = len(body.files) // 2
-            if error.status != TOO_LARGE or not half:
+            parts = _parts_of(body)
+            if error.status != TOO_LARGE or not parts:
                 raise
-            for files in (body.files[:half], body.files[half:]):
-                cards = {chunk.card for file in files for chunk in file.chunks}
-                vectors = {card: body.vectors[card] for card in cards & body.vectors.keys()}
-                self._write(body._replace(files=files, vectors=vectors))
+            for part in parts:
+                self.send(part)
 
     def _unknown(self, cards: Sequence[str]) -> list[str]:
         """Return the cards for which the server has no vector."""
@@ -409,6 +426,32 @@ class Pusher:
                 pause = min(FIRST_WAIT_S * 2**attempt, MAX_WAIT_S) * random.uniform(0.8, 1.2)
                 self.wait(min(max(pause, error.retry_after_s), MAX_PAUSE_S))
         return self.client.call(route, question, CALL_TIMEOUT_S)
+
+
+def _parts_of(body: SendFiles) -> tuple[SendFiles, ...]:
+    """Return requests that together send the same; nothing if there is only one chunk.
+
+    The vectors of one file are sent with a part of its chunks. Such a part has another digest, so
+    the server misses the file until the last request, which needs no vectors any more.
+    """
+    half = len(body.files) // 2
+    if half:
+        return _with_files(body, body.files[:half]), _with_files(body, body.files[half:])
+    (file,) = body.files
+    half = len(file.chunks) // 2
+    if not half or not body.vectors:
+        return ()
+    part = file._replace(digest=digest_of("part", file.digest), symbols=(), imports=())
+    chunks = (file.chunks[:half], file.chunks[half:])
+    parts = (_with_files(body, (part._replace(chunks=some),)) for some in chunks)
+    return (*parts, body._replace(vectors={}))
+
+
+def _with_files(body: SendFiles, files: tuple[SharedFile, ...]) -> SendFiles:
+    """Return the same request with some of its files, and their vectors."""
+    cards = {chunk.card for file in files for chunk in file.chunks}
+    vectors = {card: body.vectors[card] for card in cards & body.vectors.keys()}
+    return body._replace(files=files, vectors=vectors)
 
 
 def _chunk(row: ChunkRow, model: str) -> SharedChunk:

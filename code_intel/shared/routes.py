@@ -29,6 +29,8 @@ MAX_CARDS = 1000
 MAX_FILES = 500
 MAX_LISTED_FILES = 5000
 """Maximum files that one request names."""
+MAX_PAGE = 100_000
+"""Files of a generation in one answer; an answer with fewer is the last one."""
 MAX_CALLS = 32
 MAX_GENERATIONS = 200
 MAX_VECTOR_CHARS = 32_768
@@ -40,6 +42,9 @@ VectorText = Annotated[str, Field(max_length=MAX_VECTOR_CHARS)]
 """A vector in base64; see `wire.vector_text`."""
 Vectors = Annotated[dict[Hex, VectorText], Field(max_length=MAX_ITEMS)]
 """Vectors by card."""
+
+BaseFiles = Annotated[tuple[tuple[Path, Hex, Count], ...], Field(max_length=MAX_PAGE)]
+"""Files: path, digest and number of the layer."""
 
 QuestionT = TypeVar("QuestionT")
 AnswerT = TypeVar("AnswerT")
@@ -120,12 +125,26 @@ class PushBase(NamedTuple):
     Attributes:
         exists: Whether the index has the generation that the push would write.
         generation: The generation to build on; None if there is none.
-        files: Its files: path, digest and number of the layer.
+        files: The first of its files; `PUSH_BASE` returns the next ones.
     """
 
     exists: bool
     generation: Generation | None
-    files: Annotated[tuple[tuple[Path, Hex, Count], ...], Field(max_length=MAX_ITEMS)]
+    files: BaseFiles
+
+
+class ListBase(NamedTuple):
+    """Ask for the next files of a generation, ordered by path.
+
+    Attributes:
+        repository: The repository.
+        generation: The id of one of its generations.
+        after: The last path that is known.
+    """
+
+    repository: Repository
+    generation: Hex
+    after: Path
 
 
 class ListFiles(NamedTuple):
@@ -164,6 +183,9 @@ GENERATION: Route[FindGeneration, Generation | None] = Route(
 STORE: Route[AskStore, list[Any]] = Route("/store", AskStore, Results)
 VECTORS: Route[FindCards, dict[str, str]] = Route("/vectors", FindCards, Vectors)
 PUSH_BEGIN: Route[BeginPush, PushBase] = Route("/push/begin", BeginPush, PushBase)
+PUSH_BASE: Route[ListBase, tuple[tuple[str, str, int], ...]] = Route(
+    "/push/base", ListBase, BaseFiles
+)
 PUSH_MISSING: Route[ListFiles, tuple[str, ...]] = Route("/push/missing", ListFiles, Paths)
 PUSH_CARDS: Route[FindCards, tuple[str, ...]] = Route("/push/cards", FindCards, Cards)
 """The cards without a vector that this repository may use."""

@@ -38,13 +38,28 @@ class WireError(UsageError):
     remedy = "Use the same version of code-intel on both sides."
 
 
+class TooLargeError(WireError):
+    """A message is larger than the protocol allows; it may be sent in parts."""
+
+    code = "too_large"
+    remedy = "Send or ask less in one request."
+
+
 def pack(value: object) -> bytes:
-    """Return a body: JSON, compressed with gzip; a record is the list of its values."""
+    """Return a body: JSON, compressed with gzip; a record is the list of its values.
+
+    Raises:
+        TooLargeError: It is larger than a receiver accepts.
+    """
     text = json.dumps(
         value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_values
     )
+    data = text.encode("utf-8", "replace")
     packer = zlib.compressobj(COMPRESS_LEVEL, wbits=zlib.MAX_WBITS | 16)
-    return packer.compress(text.encode("utf-8", "replace")) + packer.flush()
+    body = packer.compress(data) + packer.flush()
+    _check_size(body, MAX_BODY_BYTES)
+    _check_size(data, MAX_JSON_BYTES)
+    return body
 
 
 def _values(record: Any) -> list[Any]:
@@ -69,22 +84,26 @@ def inflated(body: bytes) -> bytes:
     """Return a body without its compression.
 
     Raises:
-        WireError: It is too large, or damaged.
+        TooLargeError: It is too large.
+        WireError: It is damaged.
     """
-    if len(body) > MAX_BODY_BYTES:
-        raise WireError(f"The message is larger than {MAX_BODY_BYTES >> 20} MiB.")
+    _check_size(body, MAX_BODY_BYTES)
     if not body.startswith(b"\x1f\x8b"):
         return body
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        data = unpacker.decompress(body, MAX_JSON_BYTES)
+        data = unpacker.decompress(body, MAX_JSON_BYTES + 1)
     except zlib.error:
         raise WireError("The message is not compressed as gzip says.") from None
-    if unpacker.unconsumed_tail:
-        raise WireError(f"The message is larger than {MAX_JSON_BYTES >> 20} MiB.")
+    _check_size(data, MAX_JSON_BYTES)
     if not unpacker.eof:
         raise WireError("The message is cut.")
     return data
+
+
+def _check_size(data: bytes, limit: int) -> None:
+    if len(data) > limit:
+        raise TooLargeError(f"The message is larger than {limit >> 20} MiB.")
 
 
 def vector_text(vector: bytes) -> str:

@@ -148,14 +148,17 @@ def test_a_status_says_whether_to_try_again(status: int, is_temporary: bool) -> 
 
 def test_the_token_is_sent_to_the_server_and_a_usual_answer_is_used() -> None:
     tokens: list[str] = []
+    waits: list[int] = []
 
     async def answer(request: Request) -> Response:
         tokens.append(request.headers["authorization"])
+        waits.append(int(request.headers["x-timeout-ms"]))
         return Response(pack(FOUND), headers={"content-encoding": "gzip"})
 
     with lying_server(answer) as url:
         assert ask(url, 5) == FOUND
     assert tokens == [f"Bearer {TOKEN}"]
+    assert waits == [1000]
 
 
 def test_after_a_failure_the_server_is_left_alone_for_longer_and_longer() -> None:

@@ -5,14 +5,23 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from code_intel.shared import client
+from code_intel.config import SharedConfig
+from code_intel.index.store import Store
+from code_intel.shared import client, pushing, routes
+from code_intel.shared.layers import plan_layers
 from code_intel.shared.milvus import SharedIndex
+from code_intel.shared.pushing import Pusher
+from code_intel.shared.records import Generation, SharedChunk, SharedFile
+from code_intel.shared.routes import SendFiles
+from code_intel.shared.wire import pack, vector_text
 from programs import git
+from pushes import MODEL, card_digest, vector_of
 from team_servers import Team, commit, run, start, write
 
 pytestmark = pytest.mark.milvus
@@ -273,3 +282,51 @@ def test_a_vector_that_a_readable_repository_has_is_not_computed_again(
     team.use("push:shop/*", name="farm", embedding="faithful")
     second = run(capsys, "push", "--project", str(fork))
     assert (second["embedded"], second["reused"]) == (0, first["embedded"])
+
+
+def test_a_file_whose_vectors_are_too_large_for_one_request_is_sent_in_parts(
+    team: Team, name: str, monkeypatch: pytest.MonkeyPatch, shared_index: SharedIndex
+) -> None:
+    numbers = range(40)
+    chunks = tuple(
+        SharedChunk(at, at + 1, at + 1, f"value{at} = {at}", (), card_digest(str(at)))
+        for at in numbers
+    )
+    file = SharedFile("a.py", "0" * 64, "python", 40, 0, chunks, (), ())
+    vectors = {card_digest(str(at)): vector_text(vector_of(str(at)).tobytes()) for at in numbers}
+    plan = plan_layers(name, "1" * 32, {file.path: file.digest}, None, {})
+    body = SendFiles(name, plan.new, (file,), vectors)
+    monkeypatch.setattr(client, "MAX_BODY_BYTES", len(pack(body)) // 4)
+    config = SharedConfig(team.url, name, token=team.running.token(f"push:{name}"))
+    with (
+        closing(client.SharedClient(config)) as connection,
+        closing(Store.open(team.folder / "none.db")) as none,
+    ):
+        Pusher(connection, name, none, team.folder, 0).send(body)
+    assert len(team.record.bodies("/push/files")) > 4
+    assert shared_index.missing(name, plan.new, [(file.path, file.digest)]) == ()
+    generation = Generation(
+        plan.generation, name, "a" * 40, plan.tree, "1" * 32, MODEL, plan.layers, 1, 0, ""
+    )
+    shared_index.finish(generation, "main")
+    written = shared_index.generation(plan.generation)
+    assert written is not None
+    store = shared_index.store([written])
+    for at in numbers:
+        (hit, score), *_ = store.vector_hits(vector_of(str(at)), 3)
+        assert store.chunk_texts([hit])[hit] == f"value{at} = {at}"
+        assert score > 0.99
+
+
+def test_the_files_of_a_large_base_are_listed_in_parts(
+    team: Team, shop: Path, push: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "MAX_PAGE", 2)
+    monkeypatch.setattr(pushing, "MAX_PAGE", 2)
+    push(shop)
+    team.record.requests.clear()
+    commit(shop, {"src/auth.py": "def logout():\n    return 1\n"})
+    found = push(shop)
+    assert (found["changed"], found["deleted"]) == (1, 0)
+    assert team.record.pushed_files() == ["src/auth.py"]
+    assert len(team.record.bodies("/push/base")) == 2

@@ -11,6 +11,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from code_intel.errors import BusyError
 from code_intel.servers.http.guard import (
     TOO_LARGE,
     TOO_SLOW,
@@ -29,6 +30,7 @@ from code_intel.servers.http.guard import (
 from code_intel.servers.shared.access.verifier import PrincipalToken
 from code_intel.servers.shared.audit import RequestLog
 from code_intel.servers.shared.rates import TooMuchError
+from code_intel.servers.shared.routes.api import error_response
 from code_intel.servers.shared.services import Services
 from code_intel.servers.shared.tracing import request_span
 
@@ -120,12 +122,17 @@ class SenderLimits:
         scope["state"]["principal"] = principal
         record.principal, record.route = principal.id, self._route
         try:
-            with services.rates.request(principal):
-                body = await self._body(scope, receive)
+            services.check_queue()
+            size = self._size(scope)
+            with services.rates.request(principal), services.bodies.reserved(size):
+                body = await self._body(receive)
                 record.received = len(body or b"")
                 services.rates.receive(principal, record.received)
                 if body is not None:
                     await self._app(scope, replay(body, receive), send)
+        except BusyError as error:
+            record.refused = error.error
+            await error_response(error)(scope, receive, send)
         except TooMuchError as error:
             record.refused = error.what
             await _too_much(error)(scope, receive, send)
@@ -133,15 +140,26 @@ class SenderLimits:
             record.refused = error.refusal.error
             await refuse(error.refusal, scope, receive, send)
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+    def _size(self, scope: Scope) -> int:
+        """Return the size that the body may have.
+
+        Raises:
+            _RefusedError: It is too large.
+        """
+        head = RequestHead("", scope["headers"])
+        sizes = [int(value) for value in head.all(b"content-length") if value.isdecimal()]
+        unknown = self._body_bytes if head.all(b"transfer-encoding") else 0
+        size = max(sizes, default=unknown)
+        if size > self._body_bytes:
+            raise _RefusedError(TOO_LARGE)
+        return size
+
+    async def _body(self, receive: Receive) -> bytes | None:
         """Read the body.
 
         Raises:
             _RefusedError: It is too large or too slow.
         """
-        lengths = RequestHead("", scope["headers"]).all(b"content-length")
-        if any(int(value) > self._body_bytes for value in lengths if value.isdecimal()):
-            raise _RefusedError(TOO_LARGE)
         try:
             with anyio.fail_after(self._body_seconds):
                 return await read_body(receive, self._body_bytes)

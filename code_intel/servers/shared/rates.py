@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from code_intel.errors import BusyError
 from code_intel.servers.shared.access.principal import Principal
 from code_intel.servers.shared.settings import RateLimits
 
 MAX_SENDERS = 10_000
 """How many senders are remembered; the one that was idle longest is forgotten first."""
 DAY_S = 86_400
+BODIES_BYTES = 256 << 20
+"""Bytes of all bodies that are in memory at the same time."""
+LATER = "Try again in a few seconds."
 
 
 @dataclass
@@ -62,6 +66,32 @@ class TooMuchError(Exception):
         super().__init__(what)
         self.what = what
         self.seconds = seconds
+
+
+class BodyBudget:
+    """The bytes of all bodies that are in memory. Used by the thread of the event loop only.
+
+    Attributes:
+        free: How many bytes more may be read now.
+    """
+
+    def __init__(self, size: int = BODIES_BYTES) -> None:
+        self.free = size
+
+    @contextmanager
+    def reserved(self, size: int) -> Iterator[None]:
+        """Reserve the bytes of a body during the block.
+
+        Raises:
+            BusyError: Too many other bodies are in memory.
+        """
+        if size > self.free:
+            raise BusyError("The instance reads too many bodies.", hint=LATER)
+        self.free -= size
+        try:
+            yield
+        finally:
+            self.free += size
 
 
 class Rates:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from code_intel.errors import CodeIntelError
+from code_intel.shared.deadlines import seconds_left
 from code_intel.shared.milvus.connection import CONNECT_S, Connection, connected, our_errors
 
 Consistency = Literal["Strong", "Bounded"]
@@ -240,6 +241,7 @@ class Engine:
         """Call Milvus; if a restart has released the collection, load it and call again."""
         from pymilvus import MilvusException
 
+        options["timeout"] = seconds_left(options["timeout"])
         with self._errors():
             try:
                 return call(name, **options)

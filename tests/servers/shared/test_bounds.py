@@ -1,6 +1,7 @@
 """Each route refuses a question with a field of the wrong type, size or characters."""
 
 import copy
+import gzip
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from code_intel.shared.calls import METHODS
 from code_intel.shared.fields import MAX_LINES, MAX_TEXT_CHARS
 from code_intel.shared.records import Generation, Layer, SharedChunk, SharedFile
 from code_intel.shared.routes import VERSION, Route
-from code_intel.shared.wire import WireError, pack, unpack
+from code_intel.shared.wire import MAX_JSON_BYTES, WireError, pack, unpack
 from servers.shared.instances import Instance, instance
 
 HEX, COMMIT = "0" * 32, "a" * 40
@@ -31,6 +32,7 @@ QUESTIONS = {
     "/store": routes.AskStore((HEX,), (("digests", None),)),
     "/vectors": CARDS,
     "/push/begin": routes.BeginPush("team/shop", (COMMIT,), ("main",), HEX, HEX),
+    "/push/base": routes.ListBase("team/shop", HEX, "a.py"),
     "/push/missing": routes.ListFiles("team/shop", HEX, (("a.py", HEX),)),
     "/push/cards": CARDS,
     "/push/files": routes.SendFiles("team/shop", HEX, (FILE,), {HEX: "AAAA"}),
@@ -184,3 +186,16 @@ def test_a_route_refuses_more_parts_than_it_takes() -> None:
     for route, question in many.items():
         with pytest.raises(WireError, match="wrong form"):
             unpack(pack(question), route.question)
+
+
+def test_a_body_that_inflates_to_too_much_is_to_be_sent_in_parts(running: Instance) -> None:
+    bomb = gzip.compress(b" " * (MAX_JSON_BYTES + 1), mtime=0)
+    reply = running.ask("POST", f"{VERSION}/push/files", bomb, running.token("push:**"))
+    assert (reply.status, reply.json()["error"]) == (413, "too_large")
+
+
+def test_a_question_to_an_index_is_a_small_body(running: Instance) -> None:
+    large = b"x" * (5 << 20)
+    token = running.token("push:**")
+    assert running.ask("POST", f"{VERSION}/store", large, token).status == 413
+    assert running.ask("POST", f"{VERSION}/push/files", large, token).status == 400

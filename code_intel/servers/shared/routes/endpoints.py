@@ -5,11 +5,11 @@ A repository that the caller may not read answers as one that does not exist.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
+from code_intel.errors import ConflictError
 from code_intel.forest.source_store import SourceStore
 from code_intel.foundation.redaction import masked
 from code_intel.index.rows import index_words
@@ -23,17 +23,15 @@ from code_intel.shared.agreements.wire import (
     FindAgreements,
     FoundAgreements,
 )
-from code_intel.shared.calls import METHODS
+from code_intel.shared.calls import METHODS, Method, SymbolQuestion, WordQuestion
 from code_intel.shared.fields import MAX_ITEMS
 from code_intel.shared.records import Generation, Head, SharedChunk, SharedFile
 from code_intel.shared.routes import AskStore, BeginPush, FindCards, FindGeneration, PushBase, Route
-from code_intel.shared.wire import WireError, vector_bytes, vector_text
+from code_intel.shared.wire import TooLargeError, WireError, vector_bytes, vector_text
 
 if TYPE_CHECKING:
     from code_intel.shared.milvus import SharedIndex
 
-MAX_STORES = 64
-"""Number of indexes that stay open."""
 Answer = Callable[[Caller, Any], object]
 """Returns the answer for a caller and a checked question."""
 
@@ -79,8 +77,11 @@ def store(caller: Caller, asked: AskStore) -> list[object]:
     caller.record.add_repositories(each.repository for each in readable)
     if len(readable) < len(generations):
         raise not_found("with this generation")
-    opened = _opened(index, readable)
-    return [_result(opened, name, arguments) for name, arguments in asked.calls]
+    calls = [_checked_call(name, arguments) for name, arguments in asked.calls]
+    caller.record.tool = ",".join(sorted({name for name, _ in asked.calls}))
+    caller.record.question = next(filter(None, (_text(arguments) for _, arguments in calls)), "")
+    opened = index.store(readable)
+    return [_result(opened, method, arguments) for method, arguments in calls]
 
 
 def vectors(caller: Caller, asked: FindCards) -> dict[str, str]:
@@ -100,8 +101,27 @@ def begin_push(caller: Caller, asked: BeginPush) -> PushBase:
     found = found or _find(index, asked.repository, asked.commits, asked.branches)
     if found is None or found.settings != asked.settings:
         return PushBase(exists, None, ())
-    files = tuple((path, *file) for path, file in index.store([found]).base_files().items())
-    return PushBase(exists, found, files)
+    return PushBase(exists, found, _base_files(index, found))
+
+
+def base_files(caller: Caller, asked: routes.ListBase) -> tuple[tuple[str, str, int], ...]:
+    """Return the next files of a generation."""
+    caller.require("push", asked.repository)
+    index = caller.services.index
+    found = index.generation(asked.generation)
+    if found is None or found.repository != asked.repository:
+        raise ConflictError(
+            "The generation to build on was removed.", hint="Push again; what was sent is kept."
+        )
+    return _base_files(index, found, asked.after)
+
+
+def _base_files(
+    index: "SharedIndex", generation: Generation, after: str = ""
+) -> tuple[tuple[str, str, int], ...]:
+    known = index.store([generation]).base_files()
+    paths = sorted(path for path in known if path > after)[: routes.MAX_PAGE]
+    return tuple((path, known[path].digest, known[path].layer) for path in paths)
 
 
 def missing_files(caller: Caller, asked: routes.ListFiles) -> tuple[str, ...]:
@@ -148,9 +168,10 @@ def finish_push(caller: Caller, asked: routes.FinishPush) -> None:
 ENDPOINTS = (
     Endpoint(routes.REPOSITORIES, heads, verb="GET"),
     Endpoint(routes.GENERATION, generation),
-    Endpoint(routes.STORE, store, has_large_body=True),
+    Endpoint(routes.STORE, store),
     Endpoint(routes.VECTORS, vectors),
     Endpoint(routes.PUSH_BEGIN, begin_push),
+    Endpoint(routes.PUSH_BASE, base_files),
     Endpoint(routes.PUSH_MISSING, missing_files, has_large_body=True),
     Endpoint(routes.PUSH_CARDS, unknown_cards),
     Endpoint(routes.PUSH_FILES, push_files, has_large_body=True),
@@ -164,6 +185,8 @@ def agreements(caller: Caller, asked: FindAgreements) -> FoundAgreements:
 
     A repository that it names and may not read is left out, as one without agreements is.
     """
+    caller.record.add_repositories(asked.repositories)
+    caller.record.question = " ".join(asked.terms)
     found = find_agreements(caller.services.index.agreements, caller.principal.may_read, asked)
     caller.record.add_repositories({each.repository for each in found.agreements})
     return found
@@ -212,14 +235,8 @@ def _at_branches(index: "SharedIndex", repository: str, names: Sequence[str]) ->
     return next(filter(None, found), None)
 
 
-@lru_cache(maxsize=MAX_STORES)
-def _opened(index: "SharedIndex", generations: tuple[Generation, ...]) -> SourceStore:
-    """Return the index of some generations, which never changes."""
-    return index.store(generations)
-
-
-def _result(opened: SourceStore, name: str, arguments: object) -> object:
-    """Return the result of a method.
+def _checked_call(name: str, arguments: object) -> tuple[Method, Any]:
+    """Return a method and its arguments.
 
     Raises:
         WireError: There is no such method, or its arguments are wrong.
@@ -228,7 +245,25 @@ def _result(opened: SourceStore, name: str, arguments: object) -> object:
     if method is None:
         raise WireError("The index has no such method.")
     try:
-        checked = method.arguments.validate_python(arguments)
+        return method, method.arguments.validate_python(arguments)
     except ValidationError:
         raise WireError(f"The arguments of {name} are wrong.") from None
-    return method.answer(opened, checked)
+
+
+def _text(arguments: object) -> str:
+    """Return what the arguments of a method search for, if they are words or a symbol."""
+    if isinstance(arguments, WordQuestion):
+        return " ".join(arguments.terms)
+    return arguments.symbol if isinstance(arguments, SymbolQuestion) else ""
+
+
+def _result(opened: SourceStore, method: Method, arguments: object) -> object:
+    """Return the result of a method.
+
+    Raises:
+        TooLargeError: It has more rows than a client accepts.
+    """
+    found = method.answer(opened, arguments)
+    if isinstance(found, list) and len(found) > MAX_ITEMS:
+        raise TooLargeError(f"The answer has more than {MAX_ITEMS:,} rows.")
+    return found

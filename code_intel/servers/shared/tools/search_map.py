@@ -51,6 +51,7 @@ async def search_map(
     """
     check_query(query)
     context.caller.record.question = query
+    context.caller.record.add_repositories(repositories)
     found = await context.run(_search, context, query, repositories)
     rows = [elsewhere_row(hit) for hit in found.hits[:top_k]]
     message = HYPOTHESES if rows else NOTHING
@@ -91,6 +92,5 @@ def _search(context: SharedContext, query: str, repositories: list[str]) -> Foun
         asked = asked._replace(vector=vector_text(vector.astype("<f4").tobytes()), model=model)
     with work_span("search the map"):
         found = find_agreements(index, may_read, asked)
-    caller.record.add_repositories({each.repository for each in found.agreements})
     hits = scored(query, vector, found.agreements, constants if vector is not None else None)
     return Found(tuple(hits), found.repositories, found.left_out, notes)
