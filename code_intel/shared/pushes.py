@@ -176,6 +176,20 @@ class Finished(NamedTuple):
     generation: Hex
 
 
+class DeleteBranch(NamedTuple):
+    """Remove the head of a branch, or find out whether there is one."""
+
+    repository: Repository
+    branch: Branch
+    dry_run: bool
+
+
+class DeletedBranch(NamedTuple):
+    """The commit that the branch pointed to; None if the index has no such branch."""
+
+    commit: Commit | None
+
+
 BEGIN_PUSH = TypeAdapter(BeginPush)
 PUSH_BASE = TypeAdapter(PushBase)
 MISSING_FILES = TypeAdapter(MissingFiles)
@@ -186,6 +200,8 @@ PUSH_FILES = TypeAdapter(PushFiles)
 WRITTEN = TypeAdapter(Written)
 FINISH_PUSH = TypeAdapter(FinishPush)
 FINISHED = TypeAdapter(Finished)
+DELETE_BRANCH = TypeAdapter(DeleteBranch)
+DELETED_BRANCH = TypeAdapter(DeletedBranch)
 
 
 def pushed_file(file: SharedFile) -> PushedFile:

@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 from code_intel.records import Symbol
 
+DEFAULT_BRANCHES = ("main", "master", "trunk", "develop")
+"""The trunk of a repository is the first of these that it has."""
+
 
 class SharedChunk(NamedTuple):
     """A chunk as it is pushed.

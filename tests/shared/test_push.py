@@ -238,6 +238,29 @@ def test_a_detached_head_needs_a_branch_and_ci_names_it(
     assert files_of(shared_index, name, "release/1") == set(FILES)
 
 
+def test_a_deleted_branch_is_removed_from_the_server(
+    team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    push(shop)
+    git(shop, "checkout", "-qb", "feature/a")
+    head = commit(shop, {"src/feature.py": "feature = 1\n"})
+    push(shop)
+    team.use("read:shop/*")
+    assert "does not allow" in push(shop, "--delete-branch", "feature/a", code=1)["message"]
+    team.use("push:other/*")
+    assert "no such repository" in push(shop, "--delete-branch", "main", code=1)["message"]
+    team.use("push:shop/*")
+    team.record.requests.clear()
+    assert push(shop, "--delete-branch", "feature/a", "--dry-run")["commit"] == head
+    assert shared_index.head(name, "feature/a") is not None
+    found = push(shop, "--delete-branch", "feature/a")
+    assert (found["branch"], found["commit"], found["dry_run"]) == ("feature/a", head, False)
+    assert push(shop, "--delete-branch", "feature/a")["commit"] is None
+    assert {path for path, _ in team.record.requests} == {"/v1/push/delete-branch"}
+    assert [head.branch for head in shared_index.heads(name.__eq__)] == ["main"]
+    assert push(shop, "--delete-branch", "a..b", code=2)["field"] == "branch"
+
+
 def test_a_shallow_clone_pushes_only_the_difference(team: Team, shop: Path, push: Run) -> None:
     push(shop)
     commit(shop, {"src/auth.py": "changed = 1\n"})

@@ -104,15 +104,10 @@ def opened(engine: Engine, dimensions: int, of: str = SOURCE) -> Opened:
     """Return the collections of the source or of agreements; create those that are missing.
 
     Raises:
-        StorageError: A newer version of code-intel has created collections.
+        StorageError: A newer version of code-intel has replaced those of this version.
     """
     found = _found(engine, of)
-    if newer := [version for version in found if version > VERSION]:
-        raise StorageError(
-            f"The shared index has version {max(newer)}, and this code-intel reads version "
-            f"{VERSION}.",
-            hint="Update code-intel.",
-        )
+    _check_replaced(found)
     names = {short: f"{of}_v{VERSION}_{short}" for short in FIELDS}
     for short, name in names.items():
         if short not in found.get(VERSION, {}):
@@ -130,11 +125,18 @@ def exists(engine: Engine, of: str) -> bool:
     return bool(_found(engine, of))
 
 
-def check_version(engine: Engine) -> None:
-    """Ask the engine which versions there are; see `opened`."""
-    if max(_found(engine, SOURCE), default=VERSION) > VERSION:
+def check(engine: Engine) -> None:
+    """Ask the engine whether the collections of this version are still there; see `opened`."""
+    _check_replaced(_found(engine, SOURCE))
+
+
+def _check_replaced(found: Mapping[int, object]) -> None:
+    """Refuse an index of which only a newer version is left."""
+    if VERSION not in found and max(found, default=VERSION) > VERSION:
         raise StorageError(
-            "A newer version of code-intel has changed the shared index.", hint="Update code-intel."
+            f"The shared index has version {max(found)}, and this code-intel reads version "
+            f"{VERSION}.",
+            hint="Update code-intel.",
         )
 
 

@@ -156,6 +156,15 @@ def finish_push(caller: Caller, asked: pushes.FinishPush) -> pushes.Finished:
     return pushes.Finished(caller.services.index.finish(new, asked.branch).generation)
 
 
+def delete_branch(caller: Caller, asked: pushes.DeleteBranch) -> pushes.DeletedBranch:
+    """Remove the head of a branch."""
+    caller.require("push", asked.repository)
+    index = caller.services.index
+    find = index.head if asked.dry_run else index.delete_head
+    found = find(asked.repository, asked.branch)
+    return pushes.DeletedBranch(found.commit if found else None)
+
+
 ENDPOINTS = (
     Endpoint("GET", "/repositories", None, heads),
     Endpoint("POST", "/generation", FIND_GENERATION, generation),
@@ -166,6 +175,7 @@ ENDPOINTS = (
     Endpoint("POST", "/push/cards", pushes.UNKNOWN_CARDS, unknown_cards),
     Endpoint("POST", "/push/files", pushes.PUSH_FILES, push_files, has_large_body=True),
     Endpoint("POST", "/push/finish", pushes.FINISH_PUSH, finish_push),
+    Endpoint("POST", "/push/delete-branch", pushes.DELETE_BRANCH, delete_branch),
 )
 """The protocol."""
 
