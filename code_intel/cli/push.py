@@ -6,6 +6,9 @@ the commit that is checked out: files that git does not track stay on this machi
 files nothing is pushed. Secrets are masked before they are indexed. The server is `shared.url` of
 config.toml, or CODE_INTEL_SHARED_URL; CODE_INTEL_SHARED_TOKEN has the token.
 
+With --whole, all files are sent again, as one layer. `code-intel shared prune` then removes the
+texts of earlier commits, if no other branch has them. Use it if a text was pushed by mistake.
+
 With --delete-branch, nothing is pushed: the branch of that name is removed from the server, for a
 job that runs when a branch is deleted. It is no error if the server does not have it. --json is
 then `server`, `repository`, `branch`, `commit`: that of the branch, or null; `dry_run`.
@@ -49,6 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--words-only", action="store_true", help="push no vectors, for machines without a model"
+    )
+    parser.add_argument(
+        "--whole",
+        action="store_true",
+        help="send all files again, so that no text of earlier commits is kept for this branch",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would be sent; send no files"
@@ -128,6 +136,7 @@ def _push(
         None if args.words_only else service.embedder,
         VectorCache(Path(service.settings.cache_dir)),
         lambda done, total: advance(done, total, "push: files"),
+        whole=args.whole,
     )
     return commit, pusher.push(commit, dry_run=args.dry_run)
 
@@ -143,7 +152,9 @@ def _push_map(
         return None
     for_map, forest = services
     embedder = None if args.words_only else for_map.embedder
-    return push_map(settings, forest.index, connection, embedder, dry_run=args.dry_run)
+    return push_map(
+        settings, forest.index, connection, embedder, dry_run=args.dry_run, whole=args.whole
+    )
 
 
 def _map_lines(pushed: MapPush) -> list[str]:
@@ -225,6 +236,7 @@ def _data(connection: Connection, commit: Commit, report: PushReport) -> dict[st
         "chunks": report.chunks,
         "embedded": report.embedded,
         "reused": report.reused,
+        "unusable": report.unusable,
         "sent_bytes": report.sent_bytes,
         "received_bytes": report.received_bytes,
         "left_out": dict(commit.left_out),
@@ -248,5 +260,6 @@ def _lines(data: dict[str, Any]) -> list[str]:
         *(names if data["dry_run"] else []),
         f"  {sent}: {vectors}",
         f"  {size}, {data['seconds']} s",
+        *([f"  {data['unusable']} chunks without a usable vector"] if data["unusable"] else ()),
         *(f"  {counted(n, 'file')} left out: {why}" for why, n in data["left_out"].items()),
     ]

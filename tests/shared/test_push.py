@@ -238,6 +238,45 @@ def test_a_detached_head_needs_a_branch_and_ci_names_it(
     assert files_of(shared_index, name, "release/1") == set(FILES)
 
 
+def texts_in(index: SharedIndex, name: str) -> str:
+    """Return all that the engine has of a repository."""
+    engine, names = index._engine, index._opened.names  # noqa: SLF001 - what is left is seen below
+    condition = f'repository == "{name}"'
+    return "".join(
+        str(row["content"])
+        for short in ("contents", "symbols")
+        for row in engine.query(names[short], condition, ("content",))
+    )
+
+
+def test_after_a_whole_push_a_prune_removes_a_text_that_was_pushed_by_mistake(
+    shop: Path, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    commit(shop, {"src/auth.py": "def customer_of_acme():\n    return 1\n"})
+    push(shop)
+    commit(shop, {"src/auth.py": "def customer():\n    return 1\n"})
+    assert push(shop)["base"] is not None
+
+    def prune() -> None:
+        for _ in range(2):
+            shared_index.prune(0)
+
+    prune()
+    assert "acme" in texts_in(shared_index, name)
+    would = push(shop, "--whole", "--dry-run")
+    assert (would["base"], would["sent"]) == (None, 4)
+    found = push(shop, "--whole")
+    assert (found["base"], found["sent"]) == (None, 4)
+    prune()
+    assert "acme" not in texts_in(shared_index, name)
+    assert "customer" in texts_in(shared_index, name)
+    assert files_of(shared_index, name) == set(FILES)
+    assert push(shop)["sent"] == 0
+    commit(shop, {"src/more.py": "more = 1\n"})
+    assert push(shop)["sent"] == 1
+    assert files_of(shared_index, name) == {*FILES, "src/more.py"}
+
+
 def test_a_deleted_branch_is_removed_from_the_server(
     team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex
 ) -> None:

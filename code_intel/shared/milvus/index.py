@@ -21,8 +21,8 @@ from code_intel.shared.records import Generation, Head, SharedFile
 VECTOR_SIZE = 384
 """Numbers per vector of the default model."""
 CARDS_PER_READ = 100
-COPIES = 160
-"""Rows with the same card, on average, that one read may return: Milvus returns 16,384 at most."""
+COPIES = 10
+"""Rows with the same card, on average, that one read returns; see `_vectors_in`."""
 MAX_STORES = 64
 
 
@@ -317,11 +317,22 @@ class SharedIndex:
     def _vectors_in(
         self, collection: str, cards: Sequence[str], names: Sequence[str]
     ) -> dict[str, bytes]:
+        """Return the vectors of cards; those that are not found are in none of the repositories.
+
+        A card has a row for each chunk, so a read may have copies of a few cards alone. Then it is
+        repeated for the others.
+        """
         import numpy as np
 
-        condition = f"{repositories(names)} and {any_of('card', cards)}"
-        rows = self._engine.query(collection, condition, ("card", "vector"), COPIES * len(cards))
-        return {row["card"]: np.asarray(row["vector"], "<f4").tobytes() for row in rows}
+        found: dict[str, bytes] = {}
+        while missing := [card for card in cards if card not in found]:
+            condition = f"{repositories(names)} and {any_of('card', missing)}"
+            limit = COPIES * len(missing)
+            rows = [*self._engine.query(collection, condition, ("card", "vector"), limit)]
+            found |= {row["card"]: np.asarray(row["vector"], "<f4").tobytes() for row in rows}
+            if len(rows) < limit:
+                break
+        return found
 
 
 def _check(generation: Generation, branch: str) -> None:
