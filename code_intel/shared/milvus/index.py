@@ -41,13 +41,17 @@ class SharedIndex:
         self._stores = lru_cache(maxsize=MAX_STORES)(self._store)
 
     @classmethod
-    def open(cls, address: str, token: str = "", *, dimensions: int = VECTOR_SIZE) -> Self:
+    def open(
+        cls, address: str, token: str = "", *, dimensions: int = VECTOR_SIZE, partitions: int = 0
+    ) -> Self:
         """Open the index at an address, and create its collections if there are none.
 
         Args:
             address: A file path (Milvus Lite, for one process at a time) or the URL of a server.
             token: The token of the server, or `user:password`.
             dimensions: Numbers per vector of a new index.
+            partitions: Over how many partitions a server spreads the repositories of a new index;
+                0 for its default.
 
         Raises:
             ConfigError: pymilvus is not installed; the hint names the command that installs it.
@@ -58,7 +62,7 @@ class SharedIndex:
         """
         engine = Engine.open(address, token)
         try:
-            return cls(engine, schema.opened(engine, dimensions))
+            return cls(engine, schema.opened(engine, dimensions, partitions))
         except BaseException:
             engine.close()
             raise
@@ -76,7 +80,7 @@ class SharedIndex:
     @cached_property
     def agreements(self) -> "SharedIndex":
         """The index of the repositories' agreements: other collections, closed with these."""
-        names = schema.opened(self._engine, self.dimensions, schema.AGREEMENTS)
+        names = schema.opened(self._engine, self.dimensions, of=schema.AGREEMENTS)
         return SharedIndex(self._engine, names)
 
     @property

@@ -100,8 +100,14 @@ class Opened(NamedTuple):
     of: str = SOURCE
 
 
-def opened(engine: Engine, dimensions: int, of: str = SOURCE) -> Opened:
+def opened(engine: Engine, dimensions: int, partitions: int = 0, of: str = SOURCE) -> Opened:
     """Return the collections of the source or of agreements; create those that are missing.
+
+    Args:
+        engine: The connection.
+        dimensions: Numbers per vector of new collections.
+        partitions: Partitions of new collections of the source on a server; see `Engine.create`.
+        of: Whether those of the source or of agreements.
 
     Raises:
         StorageError: A newer version of code-intel has replaced those of this version.
@@ -111,7 +117,8 @@ def opened(engine: Engine, dimensions: int, of: str = SOURCE) -> Opened:
     names = {short: f"{of}_v{VERSION}_{short}" for short in FIELDS}
     for short, name in names.items():
         if short not in found.get(VERSION, {}):
-            engine.create(name, _sized(FIELDS[short], dimensions), _indexes(engine, short))
+            fields = _sized(FIELDS[short], dimensions)
+            engine.create(name, fields, _indexes(engine, short), partitions)
         engine.load(name)
     older = {version: found[version] for version in found if version < VERSION}
     for old in older.values():

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -245,3 +246,34 @@ def test_nothing_is_printed_and_no_env_file_is_read(place: str, tmp_path: Path) 
         cwd=tmp_path,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.milvus
+def test_a_server_is_asked_for_partitions_and_to_map_texts_from_its_disk(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pymilvus.client.prepare import Prepare
+
+    opened = engine.Engine.open(place, "")
+    asked: list[tuple[str, dict[str, Any]]] = []
+    monkeypatch.setattr(
+        opened._client,  # noqa: SLF001 - no Milvus server is at hand: see what one would get
+        "create_collection",
+        lambda name, **options: asked.append((name, options)),
+    )
+    fields = (*schema.FIELDS["vectors"][:-1], schema.FIELDS["vectors"][-1]._replace(size=8))
+    for opened.lite in (True, False):
+        opened.create("code_intel_test", fields, schema.INDEXES["vectors"], 64)
+    opened.close()
+    for (name, options), partitions, mapped in zip(
+        asked, (0, 64), (set(), {"repository", "layer", "file", "card"}), strict=True
+    ):
+        described, others = options["schema"], {"num_partitions": options.get("num_partitions")}
+        sent = Prepare.create_collection_request(name, described, **others)
+        assert sent.num_partitions == partitions
+        columns = Prepare.get_schema_from_collection_schema(name, described).fields
+        assert {
+            column.name
+            for column in columns
+            if ("mmap.enabled", "true") in {(each.key, each.value) for each in column.type_params}
+        } == mapped
