@@ -128,7 +128,7 @@ def in_engine(found: Sequence[FoundAgreement], embedder: Embedder) -> Iterator[C
         def candidates(query: str, vector: Any) -> Sequence[FoundAgreement]:
             text = vector_text(np.ascontiguousarray(vector, "<f4").tobytes())
             question = FindAgreements(tuple(query_words(query)), text, embedder.identity)
-            return find_agreements(index.agreements, lambda _: True, question).agreements
+            return find_agreements(index, lambda _: True, question).agreements
 
         yield candidates
 

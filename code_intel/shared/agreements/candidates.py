@@ -42,6 +42,7 @@ def find_agreements(
     generations, left_out = _generations(index, may_read, asked)
     if not generations:
         return FoundAgreements(())
+    index = index.agreements
     store = index.store(generations)
     ids = _by_words(store, asked, BY_WORDS if asked.vector else MAX_FOUND)
     same = tuple(each for each in generations if asked.model and each.model == asked.model)
@@ -62,7 +63,9 @@ def _generations(
     index: "SharedIndex", may_read: Callable[[str], bool], asked: FindAgreements
 ) -> tuple[tuple[Generation, ...], int]:
     """Return the latest agreements of each repository, and how many repositories are left out."""
-    wanted = frozenset(asked.repositories)
+    if not index.has_agreements():
+        return (), 0
+    index, wanted = index.agreements, frozenset(asked.repositories)
 
     def is_asked(repository: str) -> bool:
         is_wanted = not wanted or repository in wanted

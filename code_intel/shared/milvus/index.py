@@ -83,6 +83,10 @@ class SharedIndex:
         names = schema.opened(self._engine, self.dimensions, of=schema.AGREEMENTS)
         return SharedIndex(self._engine, names)
 
+    def has_agreements(self) -> bool:
+        """Return whether a repository has pushed agreements, without creating collections."""
+        return "agreements" in self.__dict__ or schema.exists(self._engine, schema.AGREEMENTS)
+
     @property
     def dimensions(self) -> int:
         """Numbers per vector."""
@@ -310,8 +314,7 @@ class SharedIndex:
     def _with_agreements(self) -> "list[SharedIndex]":
         """Return the index of agreements, if there is one and this is not it."""
         is_source = self._opened.of == schema.SOURCE
-        exists = is_source and schema.exists(self._engine, schema.AGREEMENTS)
-        return [self.agreements] if exists else []
+        return [self.agreements] if is_source and self.has_agreements() else []
 
     def _store(
         self, generations: tuple[Generation, ...], hidden: tuple[tuple[str, frozenset[str]], ...]

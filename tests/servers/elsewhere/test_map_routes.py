@@ -143,6 +143,18 @@ def test_the_caller_is_not_told_its_own_agreements(running: Instance) -> None:
     assert answer == FoundAgreements(())
 
 
+def test_a_question_creates_no_collections(running: Instance) -> None:
+    index, token = running.services.index, running.token("read:**")
+    assert found(running, token, "retry").agreements == ()
+    answer = content(call(running, token, "search_map", query="retry"))
+    assert (answer["results"], answer["repositories_searched"]) == ([], 0)
+    index.prune(3600)
+    index.delete_repository(WEB)
+    assert not index.has_agreements()
+    share(running, WEB, [agreed("retry", "Retry.run")])
+    assert len(found(running, token, "retry").agreements) == 1
+
+
 def test_what_is_deleted_or_pruned_includes_agreements(running: Instance) -> None:
     token = running.token("read:**")
     index = running.services.index

@@ -193,7 +193,7 @@ def agreements(caller: Caller, asked: FindAgreements) -> FoundAgreements:
 
     A repository that it names and may not read is left out, as one without agreements is.
     """
-    found = find_agreements(caller.services.index.agreements, caller.principal.may_read, asked)
+    found = find_agreements(caller.services.index, caller.principal.may_read, asked)
     caller.record.add_repositories({each.repository for each in found.agreements})
     return found
 

@@ -71,7 +71,7 @@ async def search_map(
 
 def _search(context: SharedContext, query: str, repositories: list[str]) -> Found:
     caller = context.caller
-    index, embedder = caller.services.index.agreements, caller.services.embedder
+    index, embedder = caller.services.index, caller.services.embedder
     may_read = caller.principal.may_read
     terms = tuple(dict.fromkeys(query_words(query)))[:MAX_TERMS]
     asked = FindAgreements(terms, repositories=tuple(repositories))
