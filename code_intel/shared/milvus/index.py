@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Self
 
-from code_intel.errors import ConflictError, UsageError
-from code_intel.shared.layers import MAX_HIDDEN, MAX_LAYERS, generation_id
+from code_intel.errors import ConflictError
 from code_intel.shared.milvus import schema, writing
 from code_intel.shared.milvus.contents import Contents, key_of
 from code_intel.shared.milvus.engine import Engine, batches
-from code_intel.shared.milvus.finishing import finish_layers
+from code_intel.shared.milvus.finishing import check_generation, finish_layers
 from code_intel.shared.milvus.heads import Records
 from code_intel.shared.milvus.literals import any_of, repositories
 from code_intel.shared.milvus.pruning import Pruned, Pruning
@@ -231,7 +230,7 @@ class SharedIndex:
                 again.
             UsageError: The generation has no layers or too many, or a name is not valid.
         """
-        _check(generation, branch)
+        check_generation(generation, branch)
         known = self._records.generation(generation.id)
         if known is not None and not is_new:
             generation = known._replace(commit=generation.commit)
@@ -340,21 +339,3 @@ class SharedIndex:
             if len(rows) < limit:
                 break
         return found
-
-
-def _check(generation: Generation, branch: str) -> None:
-    """Refuse a generation that is not what its id says, or that would make searches slow."""
-    place = (generation.repository, generation.settings, generation.tree)
-    layers = generation.layers
-    if not layers or not branch or generation.id != generation_id(*place):
-        raise UsageError(
-            "A generation needs a layer, a branch that points to it, and the id of its repository, "
-            "settings and tree.",
-            details={"field": "generation"},
-        )
-    if len(layers) > MAX_LAYERS or sum(len(layer.hides) for layer in layers) > MAX_HIDDEN:
-        raise UsageError(
-            f"A generation has at most {MAX_LAYERS} layers and {MAX_HIDDEN} hidden paths.",
-            hint="Update code-intel, or push everything: `code-intel push --whole`.",
-            details={"field": "generation"},
-        )
