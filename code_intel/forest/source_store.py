@@ -19,6 +19,10 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
 
 ResultT = TypeVar("ResultT")
 
+SEPARATOR = "//"
+"""Between a repository and the path in the name of a document of several repositories; no name of a
+repository contains it."""
+
 
 class SourceStore(Protocol):
     """An index of source files that can be searched and ranked.

@@ -45,7 +45,7 @@ _WORDS = ("layer", "path", "position", "language", "names")
 class SharedStore:
     """Generations of the shared index; they never change, so any thread may read them.
 
-    With one generation, document names are the paths; with several, they are `repository/path`.
+    With one generation, document names are the paths; with several, they are `repository//path`.
     """
 
     def __init__(

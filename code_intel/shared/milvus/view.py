@@ -6,6 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from code_intel.errors import NotFoundError, UsageError
+from code_intel.forest.source_store import SEPARATOR
 from code_intel.shared.layers import BaseFile, digest_of
 from code_intel.shared.milvus.literals import checked_name
 from code_intel.shared.milvus.tables import LayerTables, ListedFile
@@ -49,12 +50,13 @@ class View:
         self._parts = [
             _Part(
                 each,
-                f"{each.repository}/" if several else "",
+                each.repository + SEPARATOR if several else "",
                 _hidden_by_layer(each, self._mine.get(each.repository, frozenset())),
             )
             for each in generations
         ]
         self._of_layer = {layer: part for part in self._parts for layer in part.hidden}
+        self._of_repository = {part.generation.repository: part for part in self._parts}
         self.layers = [*self._of_layer]
         self.repositories = [each.repository for each in generations]
         self.model = _model(generations)
@@ -123,23 +125,23 @@ class View:
 
     def located(self, document: str) -> list[tuple[str, str]]:
         """Return the (layer, path) where a document may be."""
-        return [
-            (layer, path)
-            for part in self._parts
-            if document.startswith(part.prefix)
-            for path in [document[len(part.prefix) :]]
-            for layer, hidden in part.hidden.items()
-            if path not in hidden
-        ]
+        part, path = self._part_of(document)
+        hidden = part.hidden if part else {}
+        return [(layer, path) for layer, paths in hidden.items() if path not in paths]
 
     def place_of(self, document: str) -> DocumentPlace:
         """Return where a document is; see `SharedStore.place_of`."""
-        parts = [part for part in self._parts if document.startswith(part.prefix)]
-        if not parts:
+        part, path = self._part_of(document)
+        if part is None:
             raise NotFoundError(f"No repository of this search has the document {document!r}.")
-        part = max(parts, key=lambda part: len(part.prefix))
-        generation = part.generation
-        return DocumentPlace(generation.repository, generation.commit, document[len(part.prefix) :])
+        return DocumentPlace(part.generation.repository, part.generation.commit, path)
+
+    def _part_of(self, document: str) -> tuple[_Part | None, str]:
+        """Return the generation that a document is of, and its path there."""
+        if len(self._parts) == 1:
+            return self._parts[0], document
+        repository, _, path = document.partition(SEPARATOR)
+        return self._of_repository.get(repository), path
 
 
 def revision_of(generations: Sequence[Generation], hidden: Mapping[str, Collection[str]]) -> str:
