@@ -1,6 +1,6 @@
 """Read and write the index that many machines share."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Self
@@ -120,22 +120,16 @@ class SharedIndex:
         """Return the generation of the first of some commits that has one."""
         return self._records.generation_at(repository, commits)
 
-    def store(
-        self,
-        generations: Sequence[Generation],
-        hidden: Mapping[str, Collection[str]] | None = None,
-    ) -> SharedStore:
+    def store(self, generations: Sequence[Generation]) -> SharedStore:
         """Return the index of one commit, or of several repositories at once.
 
         Args:
             generations: One generation per repository.
-            hidden: Paths that are left out, by repository: those that differ on the caller's disk.
 
         Raises:
-            UsageError: There are no generations, two of one repository, or too many hidden paths.
+            UsageError: There are no generations, or two of one repository.
         """
-        paths = tuple((name, frozenset(some)) for name, some in sorted((hidden or {}).items()))
-        return self._stores(tuple(generations), paths)
+        return self._stores(tuple(generations))
 
     # --- a push: `missing`, `write` as often as needed, `finish`
 
@@ -253,10 +247,8 @@ class SharedIndex:
         exists = is_source and schema.exists(self._engine, schema.AGREEMENTS)
         return [self.agreements] if exists else []
 
-    def _store(
-        self, generations: tuple[Generation, ...], hidden: tuple[tuple[str, frozenset[str]], ...]
-    ) -> SharedStore:
-        return SharedStore(self._reading, generations, dict(hidden))
+    def _store(self, generations: tuple[Generation, ...]) -> SharedStore:
+        return SharedStore(self._reading, generations)
 
     def _vectors_in(
         self, collection: str, cards: Sequence[str], names: Sequence[str]
