@@ -20,10 +20,10 @@ from code_intel.shared.wire import (
     MAX_ITEMS,
     ChunkId,
     Count,
+    Document,
     Hex,
     Name,
     OptionalHex,
-    Path,
     Score,
     Text,
     Word,
@@ -38,7 +38,7 @@ MAX_SYMBOLS = 1000
 Terms = Annotated[tuple[Name, ...], Field(max_length=MAX_TERMS)]
 Limit = Annotated[int, Field(ge=0, le=MAX_HITS)]
 Ids = Annotated[tuple[ChunkId, ...], Field(max_length=4 * MAX_HITS)]
-Paths = Annotated[tuple[Path, ...], Field(max_length=MAX_ITEMS)]
+Paths = Annotated[tuple[Document, ...], Field(max_length=MAX_ITEMS)]
 Symbols = Annotated[tuple[Name, ...], Field(max_length=MAX_SYMBOLS)]
 Hits = Annotated[list[tuple[ChunkId, Score]], Field(max_length=MAX_HITS)]
 
@@ -47,7 +47,7 @@ class WirePlace(NamedTuple):
     """A `ChunkPlace`."""
 
     id: ChunkId
-    path: Path
+    path: Document
     position: Count
     language: Word
     symbols: Symbols
@@ -62,7 +62,7 @@ class WireRow(NamedTuple):
 
     id: ChunkId
     document_id: ChunkId
-    path: Path
+    path: Document
     position: Count
     start_line: Count
     end_line: Count
@@ -81,7 +81,7 @@ class WireDefinition(NamedTuple):
     name: Name
     qualified: Name
     kind: Word
-    file: Path
+    file: Document
     line: Count
     end_line: Count
     signature: Annotated[str, Field(max_length=2000)]
@@ -208,7 +208,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         ),
         "digests": _method(
             None,
-            _list(tuple[Path, Word, Hex]),
+            _list(tuple[Document, Word, Hex]),
             lambda store, _: store.digests(),
             is_bulk=True,
         ),
@@ -227,7 +227,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         ),
         "imports": _method(
             Paths | None,
-            _list(tuple[Path, Name]),
+            _list(tuple[Document, Name]),
             lambda store, paths: store.imports(paths),
             is_bulk=True,
         ),

@@ -23,7 +23,7 @@ from code_intel.shared.wire import (
     MAX_CALLS,
     MAX_CHUNK_ID,
     WireError,
-    is_document,
+    is_document_name,
     is_name,
     pack,
     unpack,
@@ -351,4 +351,4 @@ def _ids(ids: Iterable[int]) -> list[int]:
 
 def _documents(paths: Iterable[str]) -> list[str]:
     """Return the paths that a shared index can have."""
-    return [path for path in dict.fromkeys(paths) if is_document(path)]
+    return [path for path in dict.fromkeys(paths) if is_document_name(path)]

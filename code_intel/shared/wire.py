@@ -17,6 +17,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from code_intel.config.shared import is_repository
 from code_intel.errors import UsageError
+from code_intel.forest.source_store import SEPARATOR
 from code_intel.foundation.text import hidden_character
 from code_intel.shared.records import Generation, Head, Layer
 
@@ -80,6 +81,17 @@ def _path(text: str) -> str:
     return text
 
 
+def _document(text: str) -> str:
+    """Refuse what is neither a path nor a repository with a path; see `SEPARATOR`.
+
+    Raises:
+        ValueError: It is such a text.
+    """
+    if not is_document_name(text):
+        raise ValueError("not the name of a document")
+    return text
+
+
 def _repository(text: str) -> str:
     """Refuse a text that does not name a repository.
 
@@ -110,6 +122,12 @@ def is_document(path: str) -> bool:
     return not {"", ".", ".."} & set(parts) and ".git" not in parts and ":" not in parts[0][1:2]
 
 
+def is_document_name(text: str) -> bool:
+    """Return whether a text may be the name of a document, of one repository or of several."""
+    repository, separator, path = text.partition(SEPARATOR)
+    return is_repository(repository) and is_document(path) if separator else is_document(text)
+
+
 def is_name(text: str) -> bool:
     """Return whether a text may be the name of a symbol, a token or an import target."""
     return len(text) <= MAX_NAME_CHARS and not hidden_character(text)
@@ -122,6 +140,7 @@ def is_branch(name: str) -> bool:
 
 
 Path = Annotated[str, AfterValidator(_path)]
+Document = Annotated[str, AfterValidator(_document)]
 Repository = Annotated[str, Field(max_length=300), AfterValidator(_repository)]
 Branch = Annotated[str, AfterValidator(_branch)]
 Name = Annotated[str, Field(max_length=MAX_NAME_CHARS), AfterValidator(_plain)]

@@ -16,7 +16,7 @@ MAX_LINE_CHARS = 400
 
 def rows_elsewhere(found: ForeignLines) -> list[dict[str, Any]]:
     """Return the lines as rows of an answer, which fit its budget; a terminal gets all."""
-    rows = [_row(line) for line in found.lines]
+    rows = [row_elsewhere(line) for line in found.lines]
     return rows if is_terminal() else within(rows, MAX_SEARCH_TOKENS)
 
 
@@ -40,7 +40,8 @@ def line_elsewhere(row: Mapping[str, Any]) -> str:
     return visible(place + label + str(row["content"]).strip(), keep="\t")
 
 
-def _row(line: ForeignLine) -> dict[str, Any]:
+def row_elsewhere(line: ForeignLine) -> dict[str, Any]:
+    """Return a line as a row of an answer."""
     content = line.content[:MAX_LINE_CHARS]
     commit = {"commit": line.commit[:COMMIT_DIGITS]} if line.commit else {}
     return {

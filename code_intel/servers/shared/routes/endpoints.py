@@ -14,7 +14,7 @@ from code_intel.errors import UsageError
 from code_intel.forest.source_store import SourceStore
 from code_intel.servers.shared.services import Caller, not_found
 from code_intel.shared import pushes
-from code_intel.shared.agreements.candidates import find_agreements
+from code_intel.shared.agreements.candidates import asked_maps, find_agreements
 from code_intel.shared.agreements.wire import (
     FIND_AGREEMENTS,
     MAP_PATH,
@@ -79,7 +79,7 @@ def generation(caller: Caller, asked: FindGeneration) -> FoundGeneration:
     caller.require("read", asked.repository)
     index = caller.services.index
     found = _find(index, asked.repository, asked.commits, asked.branches)
-    if found is None and not index.heads(asked.repository.__eq__):
+    if found is None and not index.heads(asked.repository.__eq__, [asked.repository]):
         raise not_found(asked.repository)
     return FoundGeneration(None if found is None else wire_generation(found))
 
@@ -87,12 +87,14 @@ def generation(caller: Caller, asked: FindGeneration) -> FoundGeneration:
 def store(caller: Caller, asked: StoreCalls) -> list[object]:
     """Return the results of some methods of an index."""
     index = caller.services.index
-    generations = tuple(map(index.generation, asked.generations))
+    found = index.generations(asked.generations)
     readable = tuple(
-        each for each in generations if each and caller.principal.may_read(each.repository)
+        found[each]
+        for each in asked.generations
+        if each in found and caller.principal.may_read(found[each].repository)
     )
     caller.record.add_repositories(each.repository for each in readable)
-    if len(readable) < len(generations):
+    if len(readable) < len(asked.generations):
         raise not_found("with this generation")
     opened = _opened(index, readable)
     return [_result(opened, name, arguments) for name, arguments in asked.calls]
@@ -193,7 +195,8 @@ def agreements(caller: Caller, asked: FindAgreements) -> FoundAgreements:
 
     A repository that it names and may not read is left out, as one without agreements is.
     """
-    found = find_agreements(caller.services.index, caller.principal.may_read, asked)
+    index = caller.services.index
+    found = find_agreements(index, asked_maps(index, caller.principal.may_read, asked), asked)
     caller.record.add_repositories({each.repository for each in found.agreements})
     return found
 

@@ -89,7 +89,9 @@ def _lines_of(index: OpenedIndex, name: str, imported: set[str]) -> tuple[list[F
         for number, text in _with_name(row.text, row.start_line, name)
         if (row.path, number) not in defining
     }
-    importing = set() if own else _importing(store, {file for file, _ in lines}, imported)
+    owners = {index.place_of(definition.file).repository for definition in own}
+    users = {file for file, _ in lines if index.place_of(file).repository not in owners}
+    importing = _importing(store, users, imported)
     found = []
     for (file, number), text in lines.items():
         place = index.place_of(file)
