@@ -187,6 +187,7 @@ def _list(row: Any) -> Any:
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
+        "model": _method(None, Name, lambda store, _: store.model() or ""),
         "word_hits": _method(WordQuestion, WireHits, _word_hits),
         "word_counts": _method(
             Terms, tuple[Count, dict[Name, Count]], lambda store, terms: store.word_counts(terms)

@@ -137,7 +137,7 @@ class SharedClient:
 
         Args:
             path: The path after the version.
-            question: The body.
+            question: The body; None for a request without one.
             answer: The form of the answer.
             seconds: The time limit.
             is_urgent: Whether a person waits: then the limit is a second if the server has not
@@ -161,7 +161,7 @@ class SharedClient:
 
     def call(self, path: str, question: object, answer: TypeAdapter[T], seconds: float) -> T:
         """Make a call; see `ask`."""
-        body = pack(question)
+        body = b"" if question is None else pack(question)
         if len(body) > MAX_BODY_BYTES:
             raise SharedIndexError("the request is too large", is_temporary=False, status=TOO_LARGE)
         data = _within(seconds, lambda: self._exchange(path, body, seconds))
@@ -194,7 +194,7 @@ class SharedClient:
         data = bytearray()
         try:
             with self._client().stream(
-                "POST",
+                "POST" if body else "GET",
                 f"{self.config.url}{VERSION}{path}",
                 content=body,
                 headers=self._headers(),
@@ -205,7 +205,9 @@ class SharedClient:
                 for part in response.iter_raw():
                     data += part
                     if len(data) > MAX_BODY_BYTES:
-                        raise SharedIndexError("its answer is too large", is_temporary=False)
+                        raise SharedIndexError(
+                            "its answer is too large", is_temporary=False, status=TOO_LARGE
+                        )
                     if time.monotonic() > deadline:
                         raise _no_answer(seconds)
         except httpx2.TimeoutException:

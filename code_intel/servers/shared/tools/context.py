@@ -9,13 +9,12 @@ from pydantic import Field
 from code_intel.errors import NotFoundError
 from code_intel.servers.shared.services import Caller, not_found
 from code_intel.servers.shared.tracing import work_span
+from code_intel.shared.default_branch import branch_order
 from code_intel.shared.records import Generation, Head
 
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
 
-DEFAULT_BRANCHES = ("main", "master", "trunk", "develop")
-"""The branch of a repository that counts if a call names none; else the first by name."""
 MAX_REPOSITORIES = 1000
 
 Repositories = Annotated[
@@ -86,16 +85,10 @@ def _chosen(heads: Sequence[Head], asked: dict[str, str]) -> dict[str, Head]:
         branch = asked.get(repository, "")
         found = next((head for head in own if head.branch == branch), None)
         if found is None and not branch:
-            found = min(own, key=_branch_order)
+            found = min(own, key=branch_order)
         if found is not None:
             chosen[repository] = found
     return chosen
-
-
-def _branch_order(head: Head) -> tuple[int, str]:
-    is_default = head.branch in DEFAULT_BRANCHES
-    order = DEFAULT_BRANCHES.index(head.branch) if is_default else len(DEFAULT_BRANCHES)
-    return order, head.branch
 
 
 def require_any(generations: Sequence[Generation]) -> None:
