@@ -197,6 +197,40 @@ def test_a_gateway_asks_for_the_names_once_a_minute(two: Two) -> None:
     service.index.close()
 
 
+def test_status_and_doctor_say_what_the_server_has(two: Two) -> None:
+    two.use(f"read:{two.shop.rpartition('/')[0]}/*")
+    head = git(two.roots[two.shop], "rev-parse", "HEAD").strip()
+    shared = {"url": two.team.url, "repository": two.shop, "commit": head, "error": ""}
+    assert report(two, "status")["shared"] == shared
+    (level, what, remedy) = checked(two)
+    assert (level, remedy) == ("info", "")
+    assert "may read 2 repositories" in what
+    two.team.patch.setenv("CODE_INTEL_SHARED_TOKEN", "wrong")
+    refused = report(two, "status")["shared"]
+    assert (refused["commit"], "does not accept the token" in refused["error"]) == ("", True)
+    level, what, remedy = checked(two)
+    assert level == "error"
+    assert "does not accept the token" in what
+    assert "CODE_INTEL_SHARED_TOKEN" in remedy
+    two.team.use("read:other/*")
+    level, _, remedy = checked(two)
+    assert (level, "code-intel push" in remedy) == ("warning", True)
+    two.team.patch.setenv("CODE_INTEL_SHARED_URL", "http://127.0.0.1:9")
+    level, what, remedy = checked(two)
+    assert (level, "cannot be reached" in what, "shared.url" in remedy) == ("warning", True, True)
+
+
+def report(two: Two, command: str) -> dict[str, Any]:
+    close_connections()
+    return run(two.capsys, command, str(two.clone), code=None)
+
+
+def checked(two: Two) -> tuple[str, str, str]:
+    """Return what `doctor` finds about the server."""
+    (row,) = [row for row in report(two, "doctor")["findings"] if row["area"] == "shared"]
+    return row["level"], row["what"], row["remedy"]
+
+
 def test_a_third_person_finds_the_code_of_a_second_one_with_real_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
