@@ -17,8 +17,8 @@ from code_intel.shared.wire import MAX_COMMITS
 STATUS_TIMEOUT_S = 1.0
 DOCTOR_TIMEOUT_S = 5.0
 NEW_TOKEN = (
-    f"Set {TOKEN_VARIABLE} to a valid token. The administrator of the server creates one with"
-    " `code-intel shared token create`."
+    f"Set {TOKEN_VARIABLE} to a valid token, which `code-intel shared token create` makes on the"
+    " server, and run `code-intel init --shared URL --save-token`."
 )
 REMEDIES = {
     HTTPStatus.UNAUTHORIZED: NEW_TOKEN,
