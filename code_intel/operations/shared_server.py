@@ -11,8 +11,8 @@ from code_intel.foundation.text import counted
 from code_intel.index.doctor import IndexFinding
 from code_intel.shared.client import SharedIndexError
 from code_intel.shared.connection import Connection, connection_of
+from code_intel.shared.fields import MAX_COMMITS
 from code_intel.shared.records import Generation
-from code_intel.shared.wire import MAX_COMMITS
 
 STATUS_TIMEOUT_S = 1.0
 DOCTOR_TIMEOUT_S = 5.0

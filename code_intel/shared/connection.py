@@ -16,18 +16,17 @@ from code_intel.config.shared import is_repository
 from code_intel.errors import UsageError
 from code_intel.foundation import revisions
 from code_intel.shared.client import SharedClient
+from code_intel.shared.fields import MAX_COMMITS, is_branch
 from code_intel.shared.kept_answers import KeptAnswers
 from code_intel.shared.records import Generation, Head
-from code_intel.shared.wire import (
-    FOUND_GENERATION,
-    FOUND_HEADS,
-    FOUND_VECTORS,
-    MAX_COMMITS,
+from code_intel.shared.routes import (
+    GENERATION,
+    REPOSITORIES,
+    VECTORS,
+    FindCards,
     FindGeneration,
-    FindVectors,
-    is_branch,
-    vectors_of,
 )
+from code_intel.shared.wire import vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,8 +106,7 @@ class Connection:
             SharedIndexError: The server does not answer.
         """
         if time.monotonic() > self._heads_until:
-            found = self.client.ask("/repositories", None, FOUND_HEADS, seconds).heads
-            self._heads = tuple(head.record() for head in found)
+            self._heads = self.client.ask(REPOSITORIES, None, seconds)
             self._heads_until = time.monotonic() + HEADS_S
         return self._heads
 
@@ -137,8 +135,7 @@ class Connection:
         branches = (revisions.default_branch(self.folder), *TRUNKS)
         usable = tuple(name for name in dict.fromkeys(branches) if is_branch(name))
         question = FindGeneration(self.repository, tuple(commits[:MAX_COMMITS]), usable)
-        found = self.client.ask("/generation", question, FOUND_GENERATION, seconds).generation
-        return None if found is None else found.record()
+        return self.client.ask(GENERATION, question, seconds)
 
     def vectors(self, cards: "Sequence[str]", dimensions: int, seconds: float) -> dict[str, bytes]:
         """Return the vectors that the server has for cards.
@@ -146,9 +143,9 @@ class Connection:
         Raises:
             SharedIndexError: The server does not answer.
         """
-        question = FindVectors(self.repository, tuple(cards))
-        found = self.client.ask("/vectors", question, FOUND_VECTORS, seconds, is_urgent=False)
-        known = {card: found.vectors[card] for card in cards if card in found.vectors}
+        question = FindCards(self.repository, tuple(cards))
+        found = self.client.ask(VECTORS, question, seconds, is_urgent=False)
+        known = {card: found[card] for card in cards if card in found}
         return vectors_of(known, dimensions)
 
 

@@ -25,9 +25,9 @@ from code_intel.index.safe_files import read_resolved
 from code_intel.index.store import Store
 from code_intel.index.sync import sync_document
 from code_intel.shared.client import CALL_TIMEOUT_S, Breaker, SharedIndexError
+from code_intel.shared.fields import MAX_COMMITS
 from code_intel.shared.records import Generation
 from code_intel.shared.remote_store import RemoteStore
-from code_intel.shared.wire import MAX_COMMITS
 
 if TYPE_CHECKING:
     from code_intel.shared.connection import Connection

@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from code_intel.errors import EmbeddingError
 from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
 from code_intel.records import Definition
-from code_intel.shared.calls import MAX_HITS, MAX_TERMS, METHODS, RESULTS, WireHits
+from code_intel.shared.calls import MAX_HITS, MAX_TERMS, METHODS, FoundHits
 from code_intel.shared.client import TOO_LARGE, SharedClient, SharedIndexError
+from code_intel.shared.fields import MAX_CHUNK_ID, is_document, is_name
 from code_intel.shared.kept_answers import KeptAnswers
 from code_intel.shared.layers import digest_of
-from code_intel.shared.wire import (
-    MAX_CALLS,
-    MAX_CHUNK_ID,
-    is_document,
-    is_name,
-    vector_text,
-)
+from code_intel.shared.routes import MAX_CALLS, STORE, AskStore
+from code_intel.shared.wire import vector_text
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
@@ -184,7 +180,7 @@ class RemoteStore:
         """Return the chunks of `ids` that exist."""
         wanted = _ids(ids)
         rows = self._ask("chunk_rows", wanted) if wanted else ()
-        return {row.id: row.record() for row in rows if row.id in set(wanted)}
+        return {row.id: row for row in rows if row.id in set(wanted)}
 
     def chunk_texts(self, ids: Iterable[int]) -> dict[int, str]:
         """Return the texts of the chunks of `ids` that exist."""
@@ -194,7 +190,8 @@ class RemoteStore:
     def chunks_of(self, paths: Iterable[str]) -> list[ChunkRow]:
         """Return the chunks of documents, ordered by path and position."""
         wanted = _documents(paths)
-        return [row.record() for row in self._ask("chunks_of", wanted)] if wanted else []
+        rows: list[ChunkRow] = self._ask("chunks_of", wanted) if wanted else []
+        return rows
 
     def pages(self) -> list[int]:
         """Return nothing: pages of query plans are not shared."""
@@ -214,13 +211,15 @@ class RemoteStore:
     def definitions(self, symbol: str, *, exact: bool, limit: int) -> list[Definition]:
         """Return where `symbol` is defined; see `SourceStore`."""
         question = (symbol, exact, min(limit, MAX_HITS))
-        rows = self._ask("definitions", question) if limit > 0 and _names([symbol]) else ()
-        return [row.record() for row in rows]
+        is_usable = limit > 0 and _names([symbol])
+        rows: list[Definition] = self._ask("definitions", question) if is_usable else []
+        return rows
 
     def defined_in(self, paths: Iterable[str]) -> list[Definition]:
         """Return the symbols of documents, ordered by path and line, outer before inner ones."""
         wanted = _documents(paths)
-        return [row.record() for row in self._ask("defined_in", wanted)] if wanted else []
+        rows: list[Definition] = self._ask("defined_in", wanted) if wanted else []
+        return rows
 
     def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
         """Return (path, import target as written) of all documents, or of `paths`."""
@@ -234,14 +233,14 @@ class RemoteStore:
 
     def _hits(self, method: str, arguments: object) -> list[tuple[int, float]]:
         """Return the hits with a place, and note the places that came with them."""
-        found: WireHits = self._ask(method, arguments)
+        found: FoundHits = self._ask(method, arguments)
         self._note(found.places)
         return [hit for hit in found.hits if hit[0] in self._places]
 
-    def _note(self, places: Iterable[Any]) -> None:
+    def _note(self, places: Iterable[ChunkPlace]) -> None:
         if len(self._places) > MAX_KNOWN_PLACES:
             self._places = {}
-        self._places |= {place.id: place.record() for place in places}
+        self._places |= {place.id: place for place in places}
 
     def _ask(self, method: str, arguments: object) -> Any:
         """Return the checked result of a method, kept or from the server.
@@ -288,9 +287,9 @@ class RemoteStore:
         left = getattr(self._question, "left", None)
         if left is not None and left <= 0:
             raise SharedIndexError("the server is too slow for this question")
-        question = {"generations": self._generations, "calls": calls}
+        question = AskStore(self._generations, tuple(calls))
         began = time.monotonic()
-        results = self._client.ask("/store", question, RESULTS, left or BULK_TIMEOUT_S)
+        results = self._client.ask(STORE, question, left or BULK_TIMEOUT_S)
         if left is not None:
             self._question.left = left - (time.monotonic() - began)
         if len(results) != len(calls):

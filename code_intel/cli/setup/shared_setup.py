@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 MARKS = BlockMarks(b"# code-intel: begin of the shared index", b"# code-intel: end", b"\n")
 ASK_TIMEOUT_S = 3.0
-MAX_COMMITS = 1000
 NOT_FOUND = 404
 OWN_TABLE = (
     "{file} has a table [shared] that init did not write.",
@@ -228,6 +227,7 @@ def _token_notes(settings: Settings) -> list[str]:
 def _answer_note(connection: "Connection") -> str:
     """Return what the server has of the project."""
     from code_intel.shared.client import SharedIndexError
+    from code_intel.shared.fields import MAX_COMMITS
 
     try:
         commits = revisions.ancestors(connection.folder, MAX_COMMITS)
