@@ -15,7 +15,7 @@ from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
 from code_intel.records import Definition
 from code_intel.shared.calls import MAX_HITS, MAX_TERMS, METHODS, FoundHits
 from code_intel.shared.client import TOO_LARGE, SharedClient, SharedIndexError
-from code_intel.shared.fields import MAX_CHUNK_ID, is_document, is_name
+from code_intel.shared.fields import MAX_CHUNK_ID, is_document_name, is_name
 from code_intel.shared.kept_answers import KeptAnswers
 from code_intel.shared.layers import digest_of
 from code_intel.shared.routes import MAX_CALLS, STORE, AskStore
@@ -323,4 +323,4 @@ def _ids(ids: Iterable[int]) -> list[int]:
 
 def _documents(paths: Iterable[str]) -> list[str]:
     """Return the paths that a shared index can have."""
-    return [path for path in dict.fromkeys(paths) if is_document(path)]
+    return [path for path in dict.fromkeys(paths) if is_document_name(path)]

@@ -86,7 +86,7 @@ def finish_layers(
     tree = ((path, tables.listing(layer)[path].digest) for path, layer in shown.items())
     if tree_digest(tree) != generation.tree:
         raise _incomplete(generation)
-    sizes = [tables.size(layer.id) for layer in layers]
+    sizes = tables.sizes([layer.id for layer in layers])
     return Finished(len(shown), sum(s.chunks for s in sizes), sum(s.tokens for s in sizes))
 
 

@@ -1,6 +1,7 @@
 """Read and write the index that many machines share."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Self
@@ -24,6 +25,8 @@ CARDS_PER_READ = 100
 COPIES = 160
 """Rows with the same card, on average, that one read may return: Milvus returns 16,384 at most."""
 MAX_STORES = 64
+HEADS_S = 3.0
+"""How long the list of all heads may be old, except for pushes through this process."""
 
 
 class SharedIndex:
@@ -39,6 +42,8 @@ class SharedIndex:
         self._reading = Reading(engine, opened)
         self._records = Records(Contents(engine, opened.names["records"]))
         self._stores = lru_cache(maxsize=MAX_STORES)(self._store)
+        self._all_heads: tuple[float, Sequence[Head]] = (0.0, ())
+        self._changes = 0
 
     @classmethod
     def open(cls, address: str, token: str = "", *, dimensions: int = VECTOR_SIZE) -> Self:
@@ -97,12 +102,12 @@ class SharedIndex:
 
         Args:
             may_read: Says whether the caller may read a repository.
-            repositories: Only these repositories; empty for all.
+            repositories: Only these repositories; empty for all, which may be `HEADS_S` old.
         """
+        if not repositories:
+            return [head for head in self._every_head() if may_read(head.repository)]
         names = [name for name in repositories if may_read(name)]
-        if repositories and not names:
-            return []
-        return [head for head in self._records.heads(names) if may_read(head.repository)]
+        return self._records.heads(names) if names else []
 
     def head(self, repository: str, branch: str) -> Head | None:
         """Return the head of a branch, or None."""
@@ -120,22 +125,16 @@ class SharedIndex:
         """Return the generation of the first of some commits that has one."""
         return self._records.generation_at(repository, commits)
 
-    def store(
-        self,
-        generations: Sequence[Generation],
-        hidden: Mapping[str, Collection[str]] | None = None,
-    ) -> SharedStore:
+    def store(self, generations: Sequence[Generation]) -> SharedStore:
         """Return the index of one commit, or of several repositories at once.
 
         Args:
             generations: One generation per repository.
-            hidden: Paths that are left out, by repository: those that differ on the caller's disk.
 
         Raises:
-            UsageError: There are no generations, two of one repository, or too many hidden paths.
+            UsageError: There are no generations, or two of one repository.
         """
-        paths = tuple((name, frozenset(some)) for name, some in sorted((hidden or {}).items()))
-        return self._stores(tuple(generations), paths)
+        return self._stores(tuple(generations))
 
     # --- a push: `missing`, `write` as often as needed, `finish`
 
@@ -229,6 +228,7 @@ class SharedIndex:
             self._engine.flush(self._opened.names[short])
         head = Head(repository, branch, generation.commit, generation.id)
         self._records.put_head(head)
+        self._forget_heads()
         return head
 
     def prune(self, grace_s: float) -> Pruned:
@@ -245,6 +245,7 @@ class SharedIndex:
         """Remove the heads, generations and layers of a repository at once; its agreements, too."""
         others = [other.delete_repository(repository) for other in self._with_agreements()]
         mine = pruning.delete_repository(self._engine, self._opened, self._records, repository)
+        self._forget_heads()
         return _sum(mine, *others)
 
     def _with_agreements(self) -> "list[SharedIndex]":
@@ -253,10 +254,22 @@ class SharedIndex:
         exists = is_source and schema.exists(self._engine, schema.AGREEMENTS)
         return [self.agreements] if exists else []
 
-    def _store(
-        self, generations: tuple[Generation, ...], hidden: tuple[tuple[str, frozenset[str]], ...]
-    ) -> SharedStore:
-        return SharedStore(self._reading, generations, dict(hidden))
+    def _every_head(self) -> Sequence[Head]:
+        read_at, heads = self._all_heads
+        if time.monotonic() - read_at > HEADS_S or not read_at:
+            changes, read_at = self._changes, time.monotonic()
+            heads = self._records.heads()
+            if changes == self._changes:
+                self._all_heads = read_at, heads
+        return heads
+
+    def _forget_heads(self) -> None:
+        """Read all heads again at the next question."""
+        self._changes += 1
+        self._all_heads = (0.0, ())
+
+    def _store(self, generations: tuple[Generation, ...]) -> SharedStore:
+        return SharedStore(self._reading, generations)
 
     def _vectors_in(
         self, collection: str, cards: Sequence[str], names: Sequence[str]

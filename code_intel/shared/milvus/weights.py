@@ -10,11 +10,11 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from code_intel.forest.source_store import Column
 from code_intel.shared.records import SharedChunk
 
-Column = Literal["body", "names"]
 Counts = tuple[int, int, int]
 """In how many chunks a token occurs: in any column, in the text, in the names."""
 

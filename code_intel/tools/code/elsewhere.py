@@ -45,7 +45,7 @@ async def find_elsewhere(
     """
     chosen = await run_in_thread(chosen_repositories, context, repositories)
     found = await run_read(lines_elsewhere, chosen, symbol, definitions)
-    rows, total = [_row(line) for line in found.lines], len(found.lines)
+    rows, total = [row_elsewhere(line) for line in found.lines], len(found.lines)
     shown = rows if is_terminal() else within(rows, MAX_SEARCH_TOKENS)
     data = {"elsewhere": shown, "elsewhere_total": total}
     return Elsewhere(data, list(_text(shown, total)), found.notes)
@@ -71,7 +71,8 @@ def line_elsewhere(row: Mapping[str, Any]) -> str:
     return visible(place + label + str(row["content"]).strip(), keep="\t")
 
 
-def _row(line: ForeignLine) -> dict[str, Any]:
+def row_elsewhere(line: ForeignLine) -> dict[str, Any]:
+    """Return a line as a row of an answer."""
     content = line.content[:MAX_LINE_CHARS]
     commit = {"commit": line.commit[:COMMIT_DIGITS]} if line.commit else {}
     return {

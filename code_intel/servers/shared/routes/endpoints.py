@@ -16,7 +16,7 @@ from code_intel.index.rows import index_words
 from code_intel.records import Chunk
 from code_intel.servers.shared.services import Caller, not_found
 from code_intel.shared import routes
-from code_intel.shared.agreements.candidates import find_agreements
+from code_intel.shared.agreements.candidates import asked_maps, find_agreements
 from code_intel.shared.agreements.wire import (
     AGREEMENTS,
     MAP_PREFIX,
@@ -72,12 +72,14 @@ def generation(caller: Caller, asked: FindGeneration) -> Generation | None:
 def store(caller: Caller, asked: AskStore) -> list[object]:
     """Return the results of some methods of an index."""
     index = caller.services.index
-    generations = tuple(map(index.generation, asked.generations))
+    found = index.generations(asked.generations)
     readable = tuple(
-        each for each in generations if each and caller.principal.may_read(each.repository)
+        found[each]
+        for each in asked.generations
+        if each in found and caller.principal.may_read(found[each].repository)
     )
     caller.record.add_repositories(each.repository for each in readable)
-    if len(readable) < len(generations):
+    if len(readable) < len(asked.generations):
         raise not_found("with this generation")
     opened = _opened(index, readable)
     return [_result(opened, name, arguments) for name, arguments in asked.calls]
@@ -164,7 +166,8 @@ def agreements(caller: Caller, asked: FindAgreements) -> FoundAgreements:
 
     A repository that it names and may not read is left out, as one without agreements is.
     """
-    found = find_agreements(caller.services.index.agreements, caller.principal.may_read, asked)
+    index = caller.services.index.agreements
+    found = find_agreements(index, asked_maps(index, caller.principal.may_read, asked), asked)
     caller.record.add_repositories({each.repository for each in found.agreements})
     return found
 

@@ -11,14 +11,13 @@ from code_intel.forest.ranking.places import places_of
 from code_intel.forest.ranking.search import asked_words, search_words
 from code_intel.forest.ranking.search import search as search_forest
 from code_intel.forest.ranking.state import NO_SITUATION
+from code_intel.forest.source_store import SEPARATOR
 from code_intel.forest.union_store import Part, UnionStore
 from code_intel.foundation.redaction import masked
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService, EmbeddedQuery, check_query
 from code_intel.tools.context.repositories.sources import Chosen, OpenedIndex, Place
 
-SEPARATOR = "//"
-"""Ends the key of an index in the name of a document; no key contains it."""
 _STATES = ("fresh", "stale", "building", "missing")
 """The states of an index, the worst last."""
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from code_intel.errors import CodeIntelError
+from code_intel.forest.source_store import SEPARATOR
 from code_intel.records import Freshness
 from code_intel.shared.client import SharedIndexError
 from code_intel.shared.connection import Connection, connection_of
@@ -91,9 +92,15 @@ def _is_in(team: str, name: str) -> bool:
 
 
 def _place(heads: Mapping[str, Head], document: str) -> Place:
-    """Return where a document is: its name has no repository if only one is searched."""
+    """Return where a document is: its name has no repository if only one is searched.
+
+    Raises:
+        SharedIndexError: The repository was not asked for.
+    """
     if len(heads) == 1:
         (head,) = heads.values()
         return Place(head.repository, head.commit, document)
-    name = max((name for name in heads if document.startswith(f"{name}/")), key=len)
-    return Place(name, heads[name].commit, document[len(name) + 1 :])
+    name, _, path = document.partition(SEPARATOR)
+    if name not in heads:
+        raise SharedIndexError("the server answers for another repository", is_temporary=False)
+    return Place(name, heads[name].commit, path)
