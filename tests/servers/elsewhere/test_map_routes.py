@@ -8,7 +8,7 @@ import pytest
 from code_intel.chunking.words import query_words
 from code_intel.records import Agreement
 from code_intel.shared.agreements.candidates import MAX_PER_REPOSITORY
-from code_intel.shared.agreements.wire import FOUND_AGREEMENTS, FindAgreements, FoundAgreements
+from code_intel.shared.agreements.wire import AGREEMENTS, FindAgreements, FoundAgreements
 from code_intel.shared.client import SharedIndexError
 from code_intel.shared.wire import pack, unpack
 from servers.http_processes import ACCEPT, Reply
@@ -28,7 +28,7 @@ def found(running: Instance, token: str, query: str, **changes: Any) -> FoundAgr
     question = FindAgreements(tuple(query_words(query)), **changes)
     reply = running.ask("POST", "/v1/map/search", pack(question), token)
     assert reply.status == 200, reply.body
-    return unpack(reply.body, FOUND_AGREEMENTS)
+    return unpack(reply.body, AGREEMENTS.answer)
 
 
 def call(running: Instance, token: str, tool: str, **arguments: Any) -> Reply:

@@ -9,8 +9,9 @@ from pydantic import Field
 from code_intel.errors import NotFoundError, UsageError
 from code_intel.servers.shared.services import Caller, not_found
 from code_intel.servers.shared.tracing import work_span
+from code_intel.shared.default_branch import branch_order
 from code_intel.shared.milvus.view import searchable
-from code_intel.shared.records import DEFAULT_BRANCHES, Generation, Head
+from code_intel.shared.records import Generation, Head
 
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
@@ -116,17 +117,10 @@ def _chosen(heads: Sequence[Head], asked: dict[str, str]) -> dict[str, Head]:
         branch = asked.get(repository, "")
         found = next((head for head in own if head.branch == branch), None)
         if found is None and not branch:
-            found = min(own, key=_branch_order)
+            found = min(own, key=branch_order)
         if found is not None:
             chosen[repository] = found
     return chosen
-
-
-def _branch_order(head: Head) -> tuple[int, str]:
-    """Return the order of the branches of a repository: the trunk, then by name."""
-    is_default = head.branch in DEFAULT_BRANCHES
-    order = DEFAULT_BRANCHES.index(head.branch) if is_default else len(DEFAULT_BRANCHES)
-    return order, head.branch
 
 
 def _require_any(generations: Sequence[Generation]) -> None:
