@@ -35,7 +35,7 @@ from code_intel.learned.recall.recall import Card, recall
 from code_intel.learned.status.validity import lookup_name
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement
 from code_intel.servers.shared.routes.endpoints import complete
-from code_intel.shared.agreements.candidates import MAP_BRANCH, find_agreements
+from code_intel.shared.agreements.candidates import MAP_BRANCH, asked_maps, find_agreements
 from code_intel.shared.agreements.pushing import AgreementSource
 from code_intel.shared.agreements.scoring import scored
 from code_intel.shared.agreements.texts import shared_text
@@ -128,7 +128,8 @@ def in_engine(found: Sequence[FoundAgreement], embedder: Embedder) -> Iterator[C
         def candidates(query: str, vector: Any) -> Sequence[FoundAgreement]:
             text = vector_text(np.ascontiguousarray(vector, "<f4").tobytes())
             question = FindAgreements(tuple(query_words(query)), text, embedder.identity)
-            return find_agreements(index.agreements, lambda _: True, question).agreements
+            maps = asked_maps(index, lambda _: True, question)
+            return find_agreements(index, maps, question).agreements
 
         yield candidates
 

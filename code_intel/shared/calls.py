@@ -18,13 +18,13 @@ from code_intel.shared.fields import (
     MAX_ITEMS,
     ChunkId,
     Count,
+    Document,
     Empty,
     Hex,
     Name,
     NameLines,
     Names,
     OptionalHex,
-    Path,
     RecordForm,
     Score,
     Signature,
@@ -40,19 +40,19 @@ MAX_HITS = 4096
 Terms = Annotated[tuple[Name, ...], Field(max_length=MAX_TERMS)]
 Limit = Annotated[int, Field(ge=0, le=MAX_HITS)]
 Ids = Annotated[tuple[ChunkId, ...], Field(max_length=4 * MAX_HITS)]
-Paths = Annotated[tuple[Path, ...], Field(max_length=MAX_ITEMS)]
+Paths = Annotated[tuple[Document, ...], Field(max_length=MAX_ITEMS)]
 Hits = Annotated[list[tuple[ChunkId, Score]], Field(max_length=MAX_HITS)]
 
 SharedPlace = Annotated[
     ChunkPlace,
-    RecordForm(id=ChunkId, path=Path, position=Count, language=Word, names=NameLines),
+    RecordForm(id=ChunkId, path=Document, position=Count, language=Word, names=NameLines),
 ]
 SharedRow = Annotated[
     ChunkRow,
     RecordForm(
         id=ChunkId,
         document_id=ChunkId,
-        path=Path,
+        path=Document,
         position=Count,
         start_line=Count,
         end_line=Count,
@@ -68,7 +68,7 @@ SharedDefinition = Annotated[
         name=Name,
         qualified=Name,
         kind=Word,
-        file=Path,
+        file=Document,
         line=Count,
         end_line=Count,
         signature=Signature,
@@ -156,6 +156,7 @@ def _list(row: Any) -> Any:
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
+        "model": _method(None, Name, lambda store, _: store.model() or ""),
         "word_hits": _method(WordQuestion, FoundHits, _word_hits),
         "word_counts": _method(
             Terms, tuple[Count, dict[Name, Count]], lambda store, terms: store.word_counts(terms)
@@ -175,7 +176,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
             Paths, _list(SharedRow), lambda store, paths: store.chunks_of(paths), is_bulk=True
         ),
         "digests": _method(
-            None, _list(tuple[Path, Word, Hex]), lambda store, _: store.digests(), is_bulk=True
+            None, _list(tuple[Document, Word, Hex]), lambda store, _: store.digests(), is_bulk=True
         ),
         "definitions": _method(
             SymbolQuestion,
@@ -192,7 +193,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         ),
         "imports": _method(
             Paths | None,
-            _list(tuple[Path, Name]),
+            _list(tuple[Document, Name]),
             lambda store, paths: store.imports(paths),
             is_bulk=True,
         ),

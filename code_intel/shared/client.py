@@ -134,7 +134,7 @@ class SharedClient:
 
         Args:
             route: The request.
-            question: The body.
+            question: The body; None for a request without one.
             seconds: The time limit.
             is_urgent: Whether a person waits: then the limit is a second if the server has not
                 answered in the last minute, because it may be gone.
@@ -160,7 +160,7 @@ class SharedClient:
     ) -> AnswerT:
         """Make a call; see `ask`."""
         try:
-            body = pack(question)
+            body = b"" if question is None else pack(question)
         except TooLargeError:
             raise _too_large() from None
         if len(body) > MAX_BODY_BYTES:
@@ -195,7 +195,7 @@ class SharedClient:
         data = bytearray()
         try:
             with self._client().stream(
-                "POST",
+                "POST" if body else "GET",
                 f"{self.config.url}{VERSION}{path}",
                 content=body,
                 headers=self._headers(seconds),
@@ -206,7 +206,9 @@ class SharedClient:
                 for part in response.iter_raw():
                     data += part
                     if len(data) > MAX_BODY_BYTES:
-                        raise SharedIndexError("its answer is too large", is_temporary=False)
+                        raise SharedIndexError(
+                            "its answer is too large", is_temporary=False, status=TOO_LARGE
+                        )
                     if time.monotonic() > deadline:
                         raise _no_answer(seconds)
         except httpx2.TimeoutException:

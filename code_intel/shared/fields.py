@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler
 
 from code_intel.config.shared import is_repository
+from code_intel.forest.source_store import SEPARATOR
 from code_intel.foundation.text import hidden_character
 
 MAX_PATH_CHARS = 1000
@@ -35,6 +36,12 @@ def is_document(path: str) -> bool:
         return False
     parts = path.split("/")
     return not {"", ".", ".."} & set(parts) and ".git" not in parts and ":" not in parts[0][1:2]
+
+
+def is_document_name(text: str) -> bool:
+    """Return whether a text may be the name of a document, of one repository or of several."""
+    repository, separator, path = text.partition(SEPARATOR)
+    return is_repository(repository) and is_document(path) if separator else is_document(text)
 
 
 def is_name(text: str) -> bool:
@@ -69,6 +76,8 @@ def _that(check: Any) -> AfterValidator:
 
 
 Path = Annotated[str, _that(is_document)]
+Document = Annotated[str, _that(is_document_name)]
+"""A path, or a repository with a path; see `SEPARATOR`."""
 Repository = Annotated[str, Field(max_length=300), _that(is_repository)]
 Branch = Annotated[str, _that(is_branch)]
 Name = Annotated[str, _that(is_name)]

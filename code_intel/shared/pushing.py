@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from code_intel.config import IndexConfig
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
-from code_intel.errors import ConflictError, NotFoundError
+from code_intel.errors import ConflictError, EmbeddingError, NotFoundError
 from code_intel.foundation import git, revisions
 from code_intel.foundation.text import counted
 from code_intel.index.rows import ChunkRow, DocumentRow
@@ -111,6 +111,7 @@ class PushReport:
         chunks: Number of chunks in these files.
         embedded: Number of vectors that were computed or taken from this machine's cache.
         reused: Number of vectors that the server had.
+        unusable: Number of cards for which the model gives no usable vector.
         sent_bytes: Bytes that were sent.
         received_bytes: Bytes that were received.
     """
@@ -124,6 +125,7 @@ class PushReport:
     chunks: int = 0
     embedded: int = 0
     reused: int = 0
+    unusable: int = 0
     sent_bytes: int = 0
     received_bytes: int = 0
 
@@ -201,6 +203,7 @@ class Pusher:
         cache: The vectors of this machine.
         advance: Called with (files sent, files to send).
         prefix: The beginning of the paths of the requests.
+        whole: Whether to write all files again, as one layer.
         wait: Waits so many seconds before a request is sent again.
     """
 
@@ -213,6 +216,7 @@ class Pusher:
     cache: VectorCache | None = None
     advance: Advance = lambda done, total: None  # noqa: ARG005 - says nothing by default
     prefix: str = ""
+    whole: bool = False
     wait: Callable[[float], object] = threading.Event().wait
 
     def push(self, commit: Commit, *, dry_run: bool = False) -> PushReport:
@@ -256,6 +260,8 @@ class Pusher:
             generation,
         )
         base = self._with_all_files(self._call(PUSH_BEGIN, question))
+        if self.whole:
+            base = PushBase(exists=False, generation=None, files=())
         below = {path: BaseFile(digest, layer) for path, digest, layer in base.files}
         return base, plan_layers(self.repository, settings, digests, base.generation, below)
 
@@ -285,7 +291,7 @@ class Pusher:
             wanted = [name for name in missing if name in digests]
             done += len(names) - len(wanted)
             for files, cards in self._batches(wanted, model):
-                self._send_batch(plan.new, files, cards, report, dry_run=dry_run)
+                self._send_batch(plan.new, files, cards, model, report, dry_run=dry_run)
                 done += len(files)
                 self.advance(done, total)
 
@@ -294,40 +300,68 @@ class Pusher:
         layer: str,
         files: Sequence[SharedFile],
         cards: Mapping[str, str],
+        model: str,
         report: PushReport,
         *,
         dry_run: bool,
     ) -> None:
+        """Send some files, with the vectors that the server does not have.
+
+        It may lose a vector between two requests, as when a repository is deleted. It then says so
+        instead of writing the files, and the vector is computed.
+        """
         unknown = [card for part in _parts([*cards], MAX_CARDS) for card in self._unknown(part)]
         report.sent += [file.path for file in files]
         report.chunks += sum(len(file.chunks) for file in files)
         report.reused += len(cards) - len(unknown)
-        report.embedded += len(unknown)
         body = SendFiles(self.repository, layer, tuple(files), {})
         if dry_run:
+            report.embedded += len(unknown)
             report.sent_bytes += len(pack(body)) + VECTOR_BYTES * len(unknown)
             return
-        vectors = self._vectors({card: cards[card] for card in unknown})
-        self.send(body._replace(vectors=vectors))
+        absent = {*unknown}
+        while True:
+            new = self._vectors({card: cards[card] for card in absent}, model)
+            without = absent - new.keys()
+            report.embedded += len(new)
+            report.unusable += len(without)
+            body = body._replace(
+                vectors=body.vectors | new, without=(*body.without, *sorted(without))
+            )
+            if not (absent := self.send(body)):
+                return
+            if absent - cards.keys() or absent & {*body.vectors, *body.without}:
+                raise SharedIndexError("the server does not keep vectors", is_temporary=False)
+            report.reused -= len(absent)
 
-    def send(self, body: SendFiles) -> None:
-        """Send files; in parts if they are too large for one request."""
+    def send(self, body: SendFiles) -> set[str]:
+        """Send files, in parts if they are too large for one request.
+
+        Returns:
+            The cards whose vectors are still to be sent; their files were not written.
+        """
         try:
-            self._call(PUSH_FILES, body)
+            return {*self._call(PUSH_FILES, body)}
         except SharedIndexError as error:
             parts = _parts_of(body)
             if error.status != TOO_LARGE or not parts:
                 raise
-            for part in parts:
-                self.send(part)
+        absent: set[str] = set()
+        for part in parts:
+            absent |= self.send(part)
+        return absent
 
     def _unknown(self, cards: Sequence[str]) -> list[str]:
         """Return the cards for which the server has no vector."""
         found = self._call(PUSH_CARDS, FindCards(self.repository, tuple(cards)))
         return [card for card in found if card in set(cards)]
 
-    def _vectors(self, cards: Mapping[str, str]) -> dict[str, str]:
-        """Return the vectors of cards as they are sent; cards without a usable one are left out."""
+    def _vectors(self, cards: Mapping[str, str], model: str) -> dict[str, str]:
+        """Return the vectors of cards as they are sent; cards without a usable one are left out.
+
+        Raises:
+            EmbeddingError: The model does not work, or another one is used than at the beginning.
+        """
         import numpy as np
 
         if self.embedder is None or not cards:
@@ -336,9 +370,14 @@ class Pusher:
         found: dict[str, str] = {}
         for texts in _parts(sorted(by_text, key=len), EMBED_CARDS):
             vectors = card_vectors(
-                self.embedder, self.cache, self.embedder.identity, self.embedder.dimensions, texts
+                self.embedder, self.cache, model, self.embedder.dimensions, texts
             )
-            for text, vector in (vectors or {}).items():
+            if vectors is None:
+                raise EmbeddingError(
+                    "The embedding engine changed during the push.",
+                    hint="Push again: what was sent is kept.",
+                )
+            for text, vector in vectors.items():
                 data = np.ascontiguousarray(vector, "<f4").tobytes()
                 found[by_text[text]] = vector_text(data)
         return found
@@ -356,7 +395,7 @@ class Pusher:
             0,  # the index counts them
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        self._call(PUSH_FINISH, FinishPush(generation, commit.branch))
+        self._call(PUSH_FINISH, FinishPush(generation, commit.branch, self.whole))
 
     def _batches(
         self, paths: Sequence[str], model: str

@@ -124,7 +124,7 @@ class Generation(NamedTuple):
         repository: The name of the repository, such as `team/shop`.
         commit: The object name of the commit.
         tree: Digest of the paths and digests of all files.
-        settings: Digest of the schema, the chunker and the model; layers of other settings are
+        settings: Digest of the chunker and the model; layers of other settings are
             not shared.
         model: Identity of the model; empty if there are no vectors.
         layers: The layers, the first one lowest.

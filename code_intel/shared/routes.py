@@ -38,6 +38,7 @@ MAX_VECTOR_CHARS = 32_768
 Branches = Annotated[tuple[Branch, ...], Field(max_length=8)]
 Commits = Annotated[tuple[Commit, ...], Field(max_length=MAX_COMMITS)]
 Cards = Annotated[tuple[Hex, ...], Field(max_length=MAX_CARDS)]
+AbsentCards = Annotated[tuple[Hex, ...], Field(max_length=MAX_ITEMS)]
 VectorText = Annotated[str, Field(max_length=MAX_VECTOR_CHARS)]
 """A vector in base64; see `wire.vector_text`."""
 Vectors = Annotated[dict[Hex, VectorText], Field(max_length=MAX_ITEMS)]
@@ -156,19 +157,43 @@ class ListFiles(NamedTuple):
 
 
 class SendFiles(NamedTuple):
-    """Send files of a layer, with the vectors that the server does not have."""
+    """Send files of a layer, with the vectors that the server does not have.
+
+    Attributes:
+        repository: The repository.
+        layer: The layer.
+        files: Some of its files.
+        vectors: Vectors by card.
+        without: Cards for which the model gives no usable vector.
+    """
 
     repository: Repository
     layer: Hex
     files: Annotated[tuple[SharedFile, ...], Field(max_length=MAX_FILES)]
     vectors: Vectors
+    without: AbsentCards = ()
 
 
 class FinishPush(NamedTuple):
-    """Write the generation, and let the branch point to it."""
+    """Write the generation, and let the branch point to it.
+
+    Attributes:
+        generation: The generation.
+        branch: The branch.
+        is_new: Whether a generation that exists gets these layers instead of its own.
+    """
 
     generation: Generation
     branch: Branch
+    is_new: bool = False
+
+
+class DeleteBranch(NamedTuple):
+    """Remove the head of a branch, or find out whether there is one."""
+
+    repository: Repository
+    branch: Branch
+    dry_run: bool
 
 
 Heads = Annotated[tuple[Head, ...], Field(max_length=MAX_ITEMS)]
@@ -189,5 +214,10 @@ PUSH_BASE: Route[ListBase, tuple[tuple[str, str, int], ...]] = Route(
 PUSH_MISSING: Route[ListFiles, tuple[str, ...]] = Route("/push/missing", ListFiles, Paths)
 PUSH_CARDS: Route[FindCards, tuple[str, ...]] = Route("/push/cards", FindCards, Cards)
 """The cards without a vector that this repository may use."""
-PUSH_FILES: Route[SendFiles, None] = Route("/push/files", SendFiles, None)
+PUSH_FILES: Route[SendFiles, tuple[str, ...]] = Route("/push/files", SendFiles, AbsentCards)
+"""The cards whose vectors the server has not; if there are any, nothing was written."""
 PUSH_FINISH: Route[FinishPush, None] = Route("/push/finish", FinishPush, None)
+PUSH_DELETE_BRANCH: Route[DeleteBranch, str | None] = Route(
+    "/push/delete-branch", DeleteBranch, Commit | None
+)
+"""The commit that the branch pointed to; None if the index has no such branch."""

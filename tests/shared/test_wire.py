@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from code_intel.servers.shared.routes.endpoints import complete
 from code_intel.shared import fields, routes, wire
 from code_intel.shared.calls import METHODS
-from code_intel.shared.fields import is_branch, is_document
+from code_intel.shared.fields import is_branch, is_document, is_document_name
 from code_intel.shared.records import SharedChunk, SharedFile
 from code_intel.shared.wire import WireError, pack, unpack
 
@@ -26,7 +26,7 @@ UNIT = struct.pack("<4f", 0.5, 0.5, 0.5, 0.5)
 @pytest.mark.parametrize(
     "path",
     [
-        *("", "/etc/passwd", "../x", "a/../../x", "a//b", "./a", "a/.", "C:/x", "a/.git/config"),
+        *("", "/etc/passwd", "../x", "a/../../x", "a///b", "./a", "a/.", "C:/x", "a/.git/config"),
         *("a\nb", "a\x1b[2Jb", "a\u202eb", "a\0b", "x" * 1001),
     ],
 )
@@ -39,6 +39,23 @@ def test_a_path_that_leads_out_or_hides_something_is_refused(path: str) -> None:
 @pytest.mark.parametrize("path", ["a", "a b/c.py", "src/日本.py", "..a/b", "a.git/b", ".github/x"])
 def test_a_usual_path_is_accepted(path: str) -> None:
     assert is_document(path)
+
+
+@pytest.mark.parametrize("name", ["team/shop//src/a.py", "shop//a b.py"])
+def test_a_document_of_several_repositories_names_its_repository(name: str) -> None:
+    assert is_document_name(name)
+    assert not is_document(name)
+    row = [name, "python", "0" * 64]
+    assert unpack(pack([row]), METHODS["digests"].result) == [tuple(row)]
+
+
+@pytest.mark.parametrize(
+    "name", ["a//../b", "../a//b", "a////b", "//b", "a//", "a//b//c", "a b//c"]
+)
+def test_a_document_outside_its_repository_is_refused(name: str) -> None:
+    assert not is_document_name(name)
+    with pytest.raises(WireError):
+        unpack(pack([[name, "python", "0" * 64]]), METHODS["digests"].result)
 
 
 @pytest.mark.parametrize("name", ["main", "feature/a-1", "日本"])

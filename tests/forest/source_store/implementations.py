@@ -72,7 +72,8 @@ def over_http(request: pytest.FixtureRequest, texts: Texts) -> SourceStore:
         pytest.skip("a push leaves out files whose names have control characters")
     index: SharedIndex = request.getfixturevalue("shared_index")
     client: SharedClient = request.getfixturevalue("shared_client")
-    return RemoteStore(client, pushed(index, f"team/shop{next(_NUMBERS)}", texts))
+    generation = pushed(index, f"team/shop{next(_NUMBERS)}", texts)
+    return RemoteStore(client, [generation.id])
 
 
 def in_a_union(request: pytest.FixtureRequest, texts: Texts) -> SourceStore:

@@ -37,10 +37,12 @@ QUESTIONS = {
     "/push/cards": CARDS,
     "/push/files": routes.SendFiles("team/shop", HEX, (FILE,), {HEX: "AAAA"}),
     "/push/finish": routes.FinishPush(GENERATION, "main"),
+    "/push/delete-branch": routes.DeleteBranch("team/shop", "main", dry_run=True),
     AGREEMENTS.path: FindAgreements(("retry",), "AAAA", "model", "team/web", ("team/shop",)),
 }
 """A valid question of each route."""
 ARGUMENTS = {
+    "model": None,
     "word_hits": [["login"], "body", 3],
     "word_counts": ["login"],
     "vector_hits": ["AAAA", 3],

@@ -16,7 +16,7 @@ from code_intel.index.rows import index_words
 from code_intel.records import Chunk
 from code_intel.servers.shared.services import Caller, not_found
 from code_intel.shared import routes
-from code_intel.shared.agreements.candidates import find_agreements
+from code_intel.shared.agreements.candidates import asked_maps, find_agreements
 from code_intel.shared.agreements.wire import (
     AGREEMENTS,
     MAP_PREFIX,
@@ -70,12 +70,14 @@ def generation(caller: Caller, asked: FindGeneration) -> Generation | None:
 def store(caller: Caller, asked: AskStore) -> list[object]:
     """Return the results of some methods of an index."""
     index = caller.services.index
-    generations = tuple(map(index.generation, asked.generations))
+    found = index.generations(asked.generations)
     readable = tuple(
-        each for each in generations if each and caller.principal.may_read(each.repository)
+        found[each]
+        for each in asked.generations
+        if each in found and caller.principal.may_read(found[each].repository)
     )
     caller.record.add_repositories(each.repository for each in readable)
-    if len(readable) < len(generations):
+    if len(readable) < len(asked.generations):
         raise not_found("with this generation")
     calls = [_checked_call(name, arguments) for name, arguments in asked.calls]
     caller.record.tool = ",".join(sorted({name for name, _ in asked.calls}))
@@ -137,14 +139,21 @@ def unknown_cards(caller: Caller, asked: FindCards) -> tuple[str, ...]:
     return tuple(card for card in asked.cards if card not in known)
 
 
-def push_files(caller: Caller, asked: routes.SendFiles) -> None:
-    """Write files of a layer; cards without a vector get the one that the index has."""
+def push_files(caller: Caller, asked: routes.SendFiles) -> tuple[str, ...]:
+    """Write files of a layer; cards without a vector get the one that the index has.
+
+    If it does not have one any more, nothing is written, and the answer names these cards.
+    """
     caller.require("push", asked.repository)
     files = [complete(file) for file in asked.files]
     sent = {card: vector_bytes(text) for card, text in asked.vectors.items()}
     cards = {chunk.card for file in files for chunk in file.chunks if chunk.card}
-    known = _vectors(caller, asked.repository, cards - sent.keys())
+    wanted = cards - sent.keys() - {*asked.without}
+    known = _vectors(caller, asked.repository, wanted)
+    if absent := wanted - known.keys():
+        return tuple(sorted(absent))
     caller.services.index.write(asked.repository, asked.layer, files, {**known, **sent})
+    return ()
 
 
 def complete(file: SharedFile) -> SharedFile:
@@ -162,7 +171,16 @@ def _complete(path: str, chunk: SharedChunk) -> SharedChunk:
 def finish_push(caller: Caller, asked: routes.FinishPush) -> None:
     """Write the generation, and let the branch point to it."""
     caller.require("push", asked.generation.repository)
-    caller.services.index.finish(asked.generation, asked.branch)
+    caller.services.index.finish(asked.generation, asked.branch, is_new=asked.is_new)
+
+
+def delete_branch(caller: Caller, asked: routes.DeleteBranch) -> str | None:
+    """Remove the head of a branch; return the commit that it pointed to."""
+    caller.require("push", asked.repository)
+    index = caller.services.index
+    find = index.head if asked.dry_run else index.delete_head
+    found = find(asked.repository, asked.branch)
+    return found.commit if found else None
 
 
 ENDPOINTS = (
@@ -176,6 +194,7 @@ ENDPOINTS = (
     Endpoint(routes.PUSH_CARDS, unknown_cards),
     Endpoint(routes.PUSH_FILES, push_files, has_large_body=True),
     Endpoint(routes.PUSH_FINISH, finish_push),
+    Endpoint(routes.PUSH_DELETE_BRANCH, delete_branch),
 )
 """The protocol."""
 
@@ -187,7 +206,8 @@ def agreements(caller: Caller, asked: FindAgreements) -> FoundAgreements:
     """
     caller.record.add_repositories(asked.repositories)
     caller.record.question = " ".join(asked.terms)
-    found = find_agreements(caller.services.index.agreements, caller.principal.may_read, asked)
+    index = caller.services.index
+    found = find_agreements(index, asked_maps(index, caller.principal.may_read, asked), asked)
     caller.record.add_repositories({each.repository for each in found.agreements})
     return found
 
