@@ -96,8 +96,9 @@ def test_the_commands_of_ci_are_accepted(name: str) -> None:
 
 def test_the_commands_of_the_readme_are_accepted() -> None:
     text = (DEPLOY / "README.md").read_text("utf-8")
-    commands = re.findall(r"`code-intel ([^`]+ [^`]+)`", text)
-    assert any(command.startswith("shared token create") for command in commands)
+    commands = re.findall(r"(?:`|^ *)code-intel ([^`\n]+ [^`\n]+?)(?:`|$)", text, re.MULTILINE)
+    for wanted in ("create", "list"):
+        assert any(command.startswith(f"shared token {wanted}") for command in commands)
     for command in commands:
         assert accepts(shlex.split(command)), command
 

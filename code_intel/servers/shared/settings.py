@@ -108,7 +108,7 @@ class SharedSettings(Table):
         drain_s: How long running requests may take after SIGTERM.
         connections: Open connections.
         body_mib: Body of a request, in MiB.
-        push_body_mib: Body of a request that pushes, in MiB.
+        push_body_mib: Body of a request that pushes, in MiB; clients send at most 16.
         threads: Requests that work at the same time; others wait.
         limits: What one token may do.
     """
@@ -127,7 +127,7 @@ class SharedSettings(Table):
     drain_s: Annotated[int, Field(ge=0, le=600)] = 20
     connections: Count = 1000
     body_mib: Annotated[int, Field(ge=1, le=64)] = 4
-    push_body_mib: Annotated[int, Field(ge=1, le=1024)] = 64
+    push_body_mib: Annotated[int, Field(ge=1, le=16)] = 16
     threads: Annotated[int, Field(ge=1, le=256)] = 16
     limits: RateLimits = RateLimits()
 
