@@ -206,7 +206,10 @@ def test_a_user_who_cannot_keep_the_owner_of_the_file_leaves_it_unchanged() -> N
             os.seteuid(0)
         assert path.read_bytes() == before
         assert path.stat().st_uid == 10001
-        assert sorted(os.listdir(folder)) == ["tokens.json", "tokens.json.lock"]
+        assert sorted(each.name for each in Path(folder).iterdir()) == [
+            "tokens.json",
+            "tokens.json.lock",
+        ]
 
 
 def test_a_missing_file_is_an_error_that_says_how_to_create_it(tmp_path: Path) -> None:
