@@ -1,4 +1,4 @@
-"""Read the configuration of `code-intel serve-shared`, which docs/shared.md describes."""
+"""Read the configuration of `code-intel serve-shared`, which docs/shared-server.md describes."""
 
 import tomllib
 from pathlib import Path
@@ -185,7 +185,7 @@ def read_settings(path: Path) -> SharedSettings:
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"{path} cannot be read: {error}.",
-            hint="docs/shared.md describes the file.",
+            hint="docs/shared-server.md describes the file.",
             details={"field": "config"},
         ) from None
     try:
@@ -211,6 +211,6 @@ def _unusable(path: Path, error: ValidationError) -> ConfigError:
     problem = first["msg"].removeprefix("Value error, ").rstrip(".")[:400]
     return ConfigError(
         f"{path}: {field}: {problem}.",
-        hint=f"Correct {field}; docs/shared.md describes it.",
+        hint=f"Correct {field}; docs/shared-server.md describes it.",
         details={"field": field},
     )
