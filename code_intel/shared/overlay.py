@@ -144,7 +144,7 @@ class Overlay:
         """Return the state; a background thread keeps it up to date.
 
         Raises:
-            SharedIndexError: There is none.
+            SharedIndexError: It does not exist.
         """
         self._connection.client.breaker.check()
         if self._state is None or time.monotonic() > self._compared + REFRESH_S:

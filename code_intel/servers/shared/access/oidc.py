@@ -95,7 +95,7 @@ class TokenIssuer:
                     try:
                         yield grant_of(text.replace("{value}", value))
                     except UsageError:
-                        continue  # the value is no name of a repository
+                        continue  # the value cannot name a repository
 
 
 def _values(claims: Mapping[str, Any], name: str) -> list[str]:
