@@ -42,7 +42,7 @@ class SharedIndex:
 
     @classmethod
     def open(cls, address: str, token: str = "", *, dimensions: int = VECTOR_SIZE) -> Self:
-        """Open the index at an address, and create missing collections.
+        """Open the index at an address, and create its collections if there are none.
 
         Args:
             address: A file path (Milvus Lite, for one process at a time) or the URL of a server.
