@@ -133,7 +133,7 @@ def _check_repositories(args: argparse.Namespace) -> None:
 
 
 def _ask_gateway(settings: Settings, args: argparse.Namespace) -> HookOutput | None:
-    """Return the answer of the gateway that runs for this project; None if there is none."""
+    """Return the answer of the gateway that runs for this project, or None."""
     terminal = terminal_of(settings, {})
     question = _question(" ".join(args.query), args)
     request = TerminalRequest(

@@ -129,7 +129,7 @@ class Settings:
     def decisions(self) -> tuple[Path, ...]:
         """The folders of decision records: the map's other patterns, without their globs.
 
-        A folder that contains the agreements, such as the whole project, is none.
+        A folder that contains the agreements, such as the whole project, does not count.
         """
         folders = (self.map.path.parent / _without_glob(text) for text in self.map.patterns)
         found = dict.fromkeys(Path(os.path.normpath(folder.absolute())) for folder in folders)

@@ -37,7 +37,7 @@ RETRY_S = 1.0
 DEAD_S = 24 * 3600
 """Age in seconds of a socket that is removed if no gateway listens on it."""
 AnswerHook = Callable[[HookRequest], Awaitable[HookOutput | None]]
-"""Answers one request; None is no answer, so that the process that asked does the work itself."""
+"""Answers one request; with None, the process that asked does the work itself."""
 
 
 async def listen_for_hooks(root: Path, state: Path, answer: AnswerHook) -> None:

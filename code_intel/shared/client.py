@@ -242,7 +242,7 @@ def _check_status(response: "httpx2.Response") -> None:
     """Refuse every status but 200.
 
     Raises:
-        SharedIndexError: The status is another one.
+        SharedIndexError: The status differs.
     """
     status = response.status_code
     if status == HTTPStatus.OK:

@@ -162,7 +162,7 @@ class Overlay:
         """Return the state; a background thread keeps it up to date.
 
         Raises:
-            SharedIndexError: There is none.
+            SharedIndexError: It does not exist.
         """
         self._connection.client.breaker.check()
         self._absence.check()

@@ -15,7 +15,7 @@ BYTES = (1 << 10, 1 << 14, 1 << 17, 1 << 20, 1 << 23, 1 << 26)
 
 
 class Metrics:
-    """The metrics of one instance; docs/shared.md lists them."""
+    """The metrics of one instance; docs/shared-server.md lists them."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -47,7 +47,7 @@ class FoundAgreement(NamedTuple):
         commit: The commit that has the agreement.
         path: Its file in that repository.
         text: The agreement; see `texts.shared_text`.
-        vector: The vector of its card by the model of the question; empty if there is none.
+        vector: The vector of its card by the model of the question, or empty.
     """
 
     repository: Repository

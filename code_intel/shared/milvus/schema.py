@@ -151,7 +151,7 @@ def check_vector(dimensions: int, vector: bytes) -> None:
     """Refuse a vector that cannot be compared with the others.
 
     Raises:
-        UsageError: The index has vectors of another size, so its model is another one; or the
+        UsageError: The index has vectors of another size, so its model differs; or the
             length of the vector is not 1.
     """
     import numpy as np

@@ -1,7 +1,7 @@
 """Find out which files a shell command names and writes, and what it searches for.
 
 The command is parsed and never executed. Writes by other programs, and paths that only the shell
-can compute, cannot be told; the audit of the changed files finds them later.
+can compute, is unknown; the audit of the changed files finds them later.
 """
 
 import os
@@ -58,7 +58,7 @@ _PATH = re.compile(r"[\w./~+-]+")
 
 
 class ShellCommand(NamedTuple):
-    """What can be told of a command. Paths are absolute, and may contain `*`, `?` and `[`.
+    """What is known of a command. Paths are absolute, and may contain `*`, `?` and `[`.
 
     Attributes:
         writes: The files that it writes, moves or deletes.
@@ -76,7 +76,7 @@ class ShellCommand(NamedTuple):
 
 
 def read_command(command: str, folder: str) -> ShellCommand:
-    """Return what can be told of a command that a shell executes in `folder`.
+    """Return what is known of a command that a shell executes in `folder`.
 
     >>> read_command("cd src && sed -i s/a/b/ x.py > /dev/null", "/shop").writes
     ('/shop/src/x.py', '/dev/null')
@@ -105,7 +105,7 @@ class _Reader:
         self.command = ""
 
     def read(self, command: str) -> None:
-        """Add what can be told of a command; nothing if the grammar is not installed."""
+        """Add what is known of a command; nothing if the grammar is not installed."""
         self.command = command
         if parser := _parser():
             tree = parser.parse(command[:MAX_COMMAND_CHARS].encode("utf-8", "replace"))

@@ -57,7 +57,7 @@ def test_without_the_extra_the_error_names_the_command(monkeypatch: pytest.Monke
     with pytest.raises(ConfigError, match="needs pymilvus, which is not installed") as caught:
         SharedIndex.open("shared.db")
     assert "./setup.sh --with-milvus" in caught.value.hint
-    assert "pip install 'code-intel[milvus]'" in caught.value.hint
+    assert "pip install 'WHEEL[milvus]'" in caught.value.hint
 
 
 @pytest.mark.milvus

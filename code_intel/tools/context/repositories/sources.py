@@ -51,7 +51,7 @@ class OpenedIndex:
         store: The index.
         bases: Folders of it as document names; paths are classified relative to them.
         place_of: Returns where a document is.
-        comparable: Returns a question without its vector, and why, if its vectors are others.
+        comparable: Returns a question without its vector, and why, if its vectors differ.
         freshness: Returns how complete it is, with further notes.
         is_own: Whether it is that of the project itself.
         remote: The server's part of it, if it is not on this machine.
