@@ -82,7 +82,7 @@ def test_a_vector_that_many_chunks_share_does_not_hide_others(
     same = {f"copies/{n}/setup.py": "VALUE = 1\n" for n in range(3)}
     with push_of(team.repository(name, FILES | same), embedder) as push:
         assert push().unusable == 0
-    monkeypatch.setattr("code_intel.shared.milvus.index.COPIES", 1)
+    monkeypatch.setattr("code_intel.shared.milvus.card_vectors.COPIES", 1)
     with push_of(team.repository(f"{name}-fork", FILES | same), embedder) as push:
         found = push()
     assert (found.embedded, found.reused) == (0, len(FILES) + 3)

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
             index.delete_repository(args.repository)
     data = {"repository": args.repository, "branches": branches, "dry_run": args.dry_run}
     head = "Would be removed" if args.dry_run else "Removed"
-    shown = ", ".join(branches) or "only in an older version of the index"
+    shown = ", ".join(branches) or "it has no branch"
     of = "the branch of" if args.branch else "all of"
     emit(args, data, f"{head}: {of} {args.repository}: {shown}.")
     return 0
@@ -58,7 +58,7 @@ def _branches(index: "SharedIndex", repository: str, branch: str | None) -> list
             hint=f"It has: {', '.join(found[:20]) or 'none'}.",
             details={"field": "branch"},
         )
-    if not found and repository not in index.older_repositories():
+    if not found and not index.has_repository(repository):
         raise NotFoundError(
             f"The shared index has no repository {repository[:200]}.",
             hint="Check the name; the tool list_repositories shows all.",

@@ -8,11 +8,11 @@ from typing import Self
 
 from code_intel.errors import ConflictError
 from code_intel.shared.milvus import schema, writing
+from code_intel.shared.milvus.card_vectors import vectors_of
 from code_intel.shared.milvus.contents import Contents, key_of
-from code_intel.shared.milvus.engine import Engine, batches
+from code_intel.shared.milvus.engine import Engine
 from code_intel.shared.milvus.finishing import check_generation, finish_layers
 from code_intel.shared.milvus.heads import Records
-from code_intel.shared.milvus.literals import any_of, repositories
 from code_intel.shared.milvus.pruning import Pruned, Pruning
 from code_intel.shared.milvus.reading import Reading
 from code_intel.shared.milvus.store import SharedStore
@@ -20,9 +20,6 @@ from code_intel.shared.records import Generation, Head, SharedFile
 
 VECTOR_SIZE = 384
 """Numbers per vector of the default model."""
-CARDS_PER_READ = 100
-COPIES = 10
-"""Rows with the same card, on average, that one read returns; see `_vectors_in`."""
 MAX_STORES = 64
 HEADS_S = 3.0
 """How long the list of all heads may be old, except for pushes through this process."""
@@ -154,14 +151,9 @@ class SharedIndex:
 
         They may be of pushes that were not finished, so that these go on where they stopped.
         """
-        found: dict[str, bytes] = {}
-        wanted = [card for card in dict.fromkeys(cards) if card]
         older = [names["vectors"] for names in self._opened.older.values() if "vectors" in names]
-        for collection in (self._opened.names["vectors"], *older) if repositories else ():
-            missing = [card for card in wanted if card not in found]
-            for some in batches(missing, CARDS_PER_READ):
-                found |= self._vectors_in(collection, some, repositories)
-        return found
+        collections = (self._opened.names["vectors"], *older)
+        return vectors_of(self._engine, collections, cards, repositories)
 
     def missing(
         self, repository: str, layer: str, files: Sequence[tuple[str, str]]
@@ -307,9 +299,9 @@ class SharedIndex:
             removed = removed.plus(other.delete_repository(repository))
         return removed
 
-    def older_repositories(self) -> set[str]:
-        """Return the repositories that older versions of the index have."""
-        return self._pruning().older_repositories()
+    def has_repository(self, repository: str) -> bool:
+        """Return whether there is anything of a repository, also without a branch."""
+        return self._pruning().has(repository)
 
     def _pruning(self, *, is_dry: bool = False) -> Pruning:
         return Pruning(self._engine, self._opened, self._records, is_dry=is_dry)
@@ -335,23 +327,3 @@ class SharedIndex:
 
     def _store(self, generations: tuple[Generation, ...]) -> SharedStore:
         return SharedStore(self._reading, generations)
-
-    def _vectors_in(
-        self, collection: str, cards: Sequence[str], names: Sequence[str]
-    ) -> dict[str, bytes]:
-        """Return the vectors of cards; those that are not found are in none of the repositories.
-
-        A card has a row for each chunk, so a read may have copies of a few cards alone. Then it is
-        repeated for the others.
-        """
-        import numpy as np
-
-        found: dict[str, bytes] = {}
-        while missing := [card for card in cards if card not in found]:
-            condition = f"{repositories(names)} and {any_of('card', missing)}"
-            limit = COPIES * len(missing)
-            rows = [*self._engine.query(collection, condition, ("card", "vector"), limit)]
-            found |= {row["card"]: np.asarray(row["vector"], "<f4").tobytes() for row in rows}
-            if len(rows) < limit:
-                break
-        return found

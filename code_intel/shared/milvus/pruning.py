@@ -113,7 +113,13 @@ class Pruning:
                     self._engine.delete(names[short], mine)
         return Pruned(generations, layers)
 
-    def older_repositories(self) -> set[str]:
+    def has(self, repository: str) -> bool:
+        """Return whether there is anything of a repository, also in an older version."""
+        records = self._records
+        found = records.heads([repository]) or records.pushes(repository)
+        return bool(found) or repository in self._older_repositories()
+
+    def _older_repositories(self) -> set[str]:
         """Return the repositories that older versions have."""
         found = (names["records"] for names in self._opened.older.values() if "records" in names)
         return {
@@ -184,7 +190,7 @@ class Pruning:
         if not self._opened.older:
             return Pruned()
         contents = Contents(self._engine, self._opened.names["records"])
-        waiting = self.older_repositories() - self._records.with_heads()
+        waiting = self._older_repositories() - self._records.with_heads()
         since = contents.get_one(_OLDER)
         is_due = not waiting and since is not None and time.time() - since >= grace_s
         if self._is_dry:

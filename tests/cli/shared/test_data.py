@@ -81,6 +81,9 @@ def test_a_branch_is_removed_alone(config: Path, capsys: pytest.CaptureFixture[s
     code, answer = run(config, capsys, *delete)
     assert (code, answer["field"], answer["hint"]) == (1, "branch", "It has: main.")
     assert repositories(config) == {"team/shop", "team/web"}
+    assert run(config, capsys, "delete", "team/web", "--branch", "main")[0] == 0
+    assert run(config, capsys, "delete", "team/web")[1]["branches"] == []
+    assert run(config, capsys, "delete", "team/web")[0] == 1
 
 
 def test_a_repository_is_removed_unless_it_is_a_dry_run(

@@ -21,7 +21,7 @@ async def remove_repository(caller: Caller, request: Request) -> Response:
 
     def remove() -> dict[str, object]:
         index = caller.services.index
-        if not index.heads(repository.__eq__, [repository]):
+        if not index.has_repository(repository):
             raise not_found(repository)
         removed = index.delete_repository(repository)
         return {
