@@ -113,10 +113,6 @@ class Connection:
             self._heads_until = time.monotonic() + HEADS_S
         return self._heads
 
-    def forget_heads(self) -> None:
-        """Ask for the heads again at the next use, because one of them is not readable any more."""
-        self._heads_until = 0.0
-
     def repositories(self, generations: tuple[str, ...], dimensions: int) -> "RemoteStore":
         """Return the index of the generations of several repositories; nothing is asked yet."""
         from code_intel.shared.remote_store import RemoteStore

@@ -155,6 +155,7 @@ def test_without_the_server_the_checkouts_answer_and_say_so(two: Two) -> None:
     assert any("were not searched" in note for note in silent["index"]["degraded"])
 
 
+@pytest.mark.covers("rule.repositories.server")
 def test_a_server_that_the_user_has_not_named_is_not_asked(two: Two) -> None:
     two.use(f"read:{two.shop.rpartition('/')[0]}/*")
     two.team.patch.delenv("CODE_INTEL_SHARED_URL")
