@@ -37,12 +37,12 @@ class Reading:
         return self._engine.search(name, "weights", "IP", queries, limit, condition, fields, level)
 
     def nearest(
-        self, query: Any, limit: int, condition: str, level: Consistency
+        self, query: Any, limit: int, condition: str, fields: Sequence[str], level: Consistency
     ) -> list[list[Found]]:
         """Return the chunks whose vectors are nearest."""
         name = self._names["vectors"]
         return self._engine.search(
-            name, "vector", self._engine.cosine, [query], limit, condition, ("id",), level
+            name, "vector", self._engine.cosine, [query], limit, condition, fields, level
         )
 
     def similar(self, condition: str, limit: int, level: Consistency) -> dict[str, str]:

@@ -19,10 +19,11 @@ from code_intel.records import Definition
 from code_intel.shared.layers import BaseFile
 from code_intel.shared.milvus import literals
 from code_intel.shared.milvus.contents import key_of
+from code_intel.shared.milvus.engine import Found
 from code_intel.shared.milvus.reading import Reading
 from code_intel.shared.milvus.recent import Recent
 from code_intel.shared.milvus.symbol_rows import SymbolRow, by_likeness, by_place
-from code_intel.shared.milvus.view import DocumentPlace, View
+from code_intel.shared.milvus.view import DocumentPlace, HiddenFiles, View
 from code_intel.shared.milvus.weights import Counts, question
 from code_intel.shared.records import Generation
 
@@ -38,6 +39,7 @@ MAX_SIMILAR = 2_000
 MAX_KEPT = 50_000
 """Maximum places and counts in memory; they never change."""
 _NOWHERE: Counts = (0, 0, 0)
+_OF_FILE = ("layer", "file")
 _WORDS = ("layer", "path", "position", "language", "names")
 
 
@@ -118,9 +120,12 @@ class SharedStore:
                 f"{self._reading.dimensions} numbers.",
                 hint="Use the model with which the repository was pushed.",
             )
-        condition = literals.visible_rows(self._view.hidden_files(of_model=True))
-        (found,) = self._reading.nearest(query, min(limit, MAX_HITS), condition, self._level)
-        return sorted(((int(hit.id, 16), hit.score) for hit in found), key=_best_first)
+
+        def search(number: int, condition: str) -> list[list[Found]]:
+            return self._reading.nearest(query, number, condition, _OF_FILE, self._level)
+
+        (found,) = _visible(search, min(limit, MAX_HITS), self._view.hidden_files_of_model)
+        return _ranked(found, limit)
 
     def definition_chunks(self, name: str) -> list[int]:
         """Return the ids of the chunks in which a symbol with that unqualified name starts."""
@@ -229,12 +234,16 @@ class SharedStore:
         found: dict[Column, Hits] = {"body": [], "names": []}
         if not queries:
             return found
-        condition = literals.visible_rows(self._view.hidden_files())
-        answers = self._reading.weighed([*queries.values()], limit, condition, _WORDS, self._level)
+        fields = (*_WORDS, "file")
+
+        def search(number: int, condition: str) -> list[list[Found]]:
+            terms = [*queries.values()]
+            return self._reading.weighed(terms, number, condition, fields, self._level)
+
+        answers = _visible(search, limit, self._view.hidden_files)
         for column, hits in zip(queries, answers, strict=True):
             self._keep((hit.id, hit.row) for hit in hits)
-            ids = [(int(hit.id, 16), hit.score) for hit in hits]
-            found[column] = sorted(ids, key=_best_first)
+            found[column] = _ranked(hits, limit)
         return found
 
     def _count(self, terms: Iterable[str]) -> dict[str, Counts]:
@@ -300,6 +309,35 @@ class SharedStore:
 
 def _id(chunk: int) -> str:
     return f"{chunk:032x}"
+
+
+def _visible(
+    search: Callable[[int, str], list[list[Found]]], limit: int, hidden: HiddenFiles
+) -> list[list[Found]]:
+    """Return at least the best visible hits of a search, as many as there are up to `limit`.
+
+    A condition for the hidden files of many layers takes an engine longer than the search itself.
+    So more rows are searched than are needed, without it, and with it only if too many are hidden.
+    """
+    exact = literals.visible_rows(hidden)
+    files = {layer: keys for layers in hidden.values() for layer, keys in layers.items() if keys}
+    if not files:
+        return search(limit, exact)
+    fetched = min(2 * limit, MAX_HITS)
+    answers = search(fetched, literals.rows_of(hidden))
+    shown = [
+        [hit for hit in hits if hit.row["file"] not in files.get(hit.row["layer"], ())]
+        for hits in answers
+    ]
+    is_cut = any(
+        len(found) < limit and len(hits) >= fetched
+        for found, hits in zip(shown, answers, strict=True)
+    )
+    return search(limit, exact) if is_cut else shown
+
+
+def _ranked(hits: Iterable[Found], limit: int) -> Hits:
+    return sorted(((int(hit.id, 16), hit.score) for hit in hits), key=_best_first)[:limit]
 
 
 def _best_first(hit: tuple[int, float]) -> tuple[float, int]:

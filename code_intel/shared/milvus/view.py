@@ -22,6 +22,10 @@ MAX_CONDITION_CHARS = 1 << 20
 DIGEST_CHARS = 36
 
 
+HiddenFiles = Mapping[str, Mapping[str, frozenset[str]]]
+"""The keys of files by repository and layer."""
+
+
 class DocumentPlace(NamedTuple):
     """Where a document of a `SharedStore` is."""
 
@@ -83,17 +87,24 @@ class View:
             average,
         )
 
-    def hidden_files(self, *, of_model: bool = False) -> dict[str, dict[str, frozenset[str]]]:
-        """Return the keys of the hidden files by repository and layer.
-
-        With `of_model`, only the generations whose vectors are of the model of the view.
-        """
+    @cached_property
+    def hidden_files(self) -> HiddenFiles:
+        """The keys of the hidden files by repository and layer."""
         return {
             part.generation.repository: {
                 layer: frozenset(map(file_key, paths)) for layer, paths in part.hidden.items()
             }
             for part in self._parts
-            if not of_model or part.generation.model == self.model
+        }
+
+    @cached_property
+    def hidden_files_of_model(self) -> HiddenFiles:
+        """The same of the generations whose vectors are of the model of the view."""
+        models = {part.generation.repository: part.generation.model for part in self._parts}
+        return {
+            repository: hidden
+            for repository, hidden in self.hidden_files.items()
+            if models[repository] == self.model
         }
 
     def document(self, layer: str, path: str) -> str | None:

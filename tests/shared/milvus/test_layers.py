@@ -242,6 +242,25 @@ def test_a_revert_moves_the_head_alone(shared_index: SharedIndex, name: str) -> 
         assert (found.commit, found.id) == (commit, first.id)
 
 
+@pytest.mark.parametrize("limit", [1, 3, 20, 60])
+def test_hidden_files_take_no_places_of_visible_ones(
+    shared_index: SharedIndex, name: str, limit: int
+) -> None:
+    old = {f"f{n:02}.py": f"def f{n}(): return 'common common {n}'\n" for n in range(40)}
+    new = {path: text.replace("common common", "common") for path, text in old.items()}
+    new["f00.py"] = old["f00.py"]
+    name = f"{name}/{limit}"
+    pushed(shared_index, name, old)
+    layered = shared_index.store([pushed(shared_index, name, new)])
+    hits = layered.word_hits(["common"], "body", limit)
+    assert len(hits) == len(layered.chunk_places(chunk for chunk, _ in hits)) == min(limit, 40)
+    every = layered.word_hits(["common"], "body", 99)
+    assert [score for _, score in hits] == [score for _, score in every[:limit]]
+    nearest = layered.vector_hits(vector_of("q"), limit)
+    assert len(layered.chunk_places(chunk for chunk, _ in nearest)) == min(limit, 40)
+    assert nearest == layered.vector_hits(vector_of("q"), 99)[:limit]
+
+
 def test_several_repositories_are_one_index(shared_index: SharedIndex, name: str) -> None:
     one = pushed(shared_index, f"{name}/one", FIRST, commit="1" * 40)
     two = pushed(shared_index, f"{name}/two", SECOND, commit="2" * 40)
