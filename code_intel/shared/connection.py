@@ -15,6 +15,7 @@ from code_intel.config.shared import is_repository
 from code_intel.errors import UsageError
 from code_intel.foundation import revisions
 from code_intel.shared.client import SharedClient
+from code_intel.shared.pushes import DELETED_BRANCH, DeleteBranch
 from code_intel.shared.records import Generation
 from code_intel.shared.wire import (
     FOUND_GENERATION,
@@ -33,6 +34,7 @@ KEPT_FOLDER = "shared"
 """The folder in the user's cache where answers are kept."""
 TRUNKS = ("main", "master")
 MAX_CONNECTIONS = 8
+DELETE_TIMEOUT_S = 60.0
 
 
 class Connection:
@@ -88,6 +90,16 @@ class Connection:
         found = self.client.ask("/vectors", question, FOUND_VECTORS, seconds, is_urgent=False)
         known = {card: found.vectors[card] for card in cards if card in found.vectors}
         return vectors_of(known, dimensions)
+
+    def delete_branch(self, branch: str, *, dry_run: bool) -> str | None:
+        """Remove a branch from the server; return its commit, or None if it has no such branch.
+
+        Raises:
+            SharedIndexError: The server does not answer, or the token may not push.
+        """
+        question = DeleteBranch(self.repository, branch, dry_run)
+        path = "/push/delete-branch"
+        return self.client.call(path, question, DELETED_BRANCH, DELETE_TIMEOUT_S).commit
 
 
 _open: OrderedDict[tuple[Path, SharedConfig], Connection] = OrderedDict()

@@ -149,31 +149,61 @@ class CardsWithout(NamedTuple):
 
 
 class PushFiles(NamedTuple):
-    """Send files of a layer, with the vectors that the server does not have."""
+    """Send files of a layer, with the vectors that the server does not have.
+
+    Attributes:
+        repository: The repository.
+        layer: The layer.
+        files: Some of its files.
+        vectors: Vectors by card.
+        without: Cards for which the model gives no usable vector.
+    """
 
     repository: Repository
     layer: Hex
     files: Annotated[tuple[PushedFile, ...], Field(max_length=MAX_FILES)]
     vectors: dict[Hex, str]
+    without: Annotated[tuple[Hex, ...], Field(max_length=MAX_ITEMS)] = ()
 
 
 class Written(NamedTuple):
-    """The number of files that were written."""
+    """The cards whose vectors the server has not; if there are any, nothing was written."""
 
-    files: Count
+    absent: Annotated[tuple[Hex, ...], Field(max_length=MAX_ITEMS)]
 
 
 class FinishPush(NamedTuple):
-    """Write the generation, and let the branch point to it."""
+    """Write the generation, and let the branch point to it.
+
+    Attributes:
+        generation: The generation.
+        branch: The branch.
+        is_new: Whether a generation that exists gets these layers instead of its own.
+    """
 
     generation: WireGeneration
     branch: Branch
+    is_new: bool = False
 
 
 class Finished(NamedTuple):
     """The generation to which the branch points."""
 
     generation: Hex
+
+
+class DeleteBranch(NamedTuple):
+    """Remove the head of a branch, or find out whether there is one."""
+
+    repository: Repository
+    branch: Branch
+    dry_run: bool
+
+
+class DeletedBranch(NamedTuple):
+    """The commit that the branch pointed to; None if the index has no such branch."""
+
+    commit: Commit | None
 
 
 BEGIN_PUSH = TypeAdapter(BeginPush)
@@ -186,6 +216,8 @@ PUSH_FILES = TypeAdapter(PushFiles)
 WRITTEN = TypeAdapter(Written)
 FINISH_PUSH = TypeAdapter(FinishPush)
 FINISHED = TypeAdapter(Finished)
+DELETE_BRANCH = TypeAdapter(DeleteBranch)
+DELETED_BRANCH = TypeAdapter(DeletedBranch)
 
 
 def pushed_file(file: SharedFile) -> PushedFile:

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from code_intel.config import IndexConfig
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
-from code_intel.errors import ConflictError, NotFoundError
+from code_intel.errors import ConflictError, EmbeddingError, NotFoundError
 from code_intel.foundation import git, revisions
 from code_intel.foundation.text import counted
 from code_intel.index.rows import ChunkRow, DocumentRow
@@ -93,6 +93,7 @@ class PushReport:
         chunks: Number of chunks in these files.
         embedded: Number of vectors that were computed or taken from this machine's cache.
         reused: Number of vectors that the server had.
+        unusable: Number of cards for which the model gives no usable vector.
         sent_bytes: Bytes that were sent.
         received_bytes: Bytes that were received.
     """
@@ -106,6 +107,7 @@ class PushReport:
     chunks: int = 0
     embedded: int = 0
     reused: int = 0
+    unusable: int = 0
     sent_bytes: int = 0
     received_bytes: int = 0
 
@@ -183,6 +185,7 @@ class Pusher:
         cache: The vectors of this machine.
         advance: Called with (files sent, files to send).
         prefix: The beginning of the paths of the routes.
+        whole: Whether to write all files again, as one layer.
         wait: Waits so many seconds before a request is sent again.
     """
 
@@ -195,6 +198,7 @@ class Pusher:
     cache: VectorCache | None = None
     advance: Advance = lambda done, total: None  # noqa: ARG005 - says nothing by default
     prefix: str = ""
+    whole: bool = False
     wait: Callable[[float], object] = threading.Event().wait
 
     def push(self, commit: Commit, *, dry_run: bool = False) -> PushReport:
@@ -240,6 +244,8 @@ class Pusher:
             generation,
         )
         base = self._call("/push/begin", question, pushes.PUSH_BASE)
+        if self.whole:
+            base = pushes.PushBase(exists=False, generation=None, files=())
         known = base.generation.record() if base.generation else None
         below = {path: BaseFile(digest, layer) for path, digest, layer in base.files}
         plan = plan_layers(self.repository, settings, digests, known, below)
@@ -263,7 +269,7 @@ class Pusher:
             wanted = [name for name in missing if name in digests]
             done += len(names) - len(wanted)
             for files, cards in self._batches(wanted, model):
-                self._send_batch(plan.new, files, cards, report, dry_run=dry_run)
+                self._send_batch(plan.new, files, cards, model, report, dry_run=dry_run)
                 done += len(files)
                 self.advance(done, total)
 
@@ -272,34 +278,58 @@ class Pusher:
         layer: str,
         files: Sequence[SharedFile],
         cards: Mapping[str, str],
+        model: str,
         report: PushReport,
         *,
         dry_run: bool,
     ) -> None:
+        """Send some files, with the vectors that the server does not have.
+
+        It may lose a vector between two requests, as when a repository is deleted. It then says so
+        instead of writing the files, and the vector is computed.
+        """
         unknown = [card for part in _parts([*cards], MAX_CARDS) for card in self._unknown(part)]
         report.sent += [file.path for file in files]
         report.chunks += sum(len(file.chunks) for file in files)
         report.reused += len(cards) - len(unknown)
-        report.embedded += len(unknown)
         body = pushes.PushFiles(self.repository, layer, tuple(map(pushes.pushed_file, files)), {})
         if dry_run:
+            report.embedded += len(unknown)
             report.sent_bytes += len(pack(body)) + VECTOR_BYTES * len(unknown)
             return
-        vectors = self._vectors({card: cards[card] for card in unknown})
-        self._write(body._replace(vectors=vectors))
+        absent = {*unknown}
+        while True:
+            new = self._vectors({card: cards[card] for card in absent}, model)
+            without = absent - new.keys()
+            report.embedded += len(new)
+            report.unusable += len(without)
+            body = body._replace(
+                vectors=body.vectors | new, without=(*body.without, *sorted(without))
+            )
+            if not (absent := self._write(body)):
+                return
+            if absent - cards.keys() or absent & {*body.vectors, *body.without}:
+                raise SharedIndexError("the server does not keep vectors", is_temporary=False)
+            report.reused -= len(absent)
 
-    def _write(self, body: pushes.PushFiles) -> None:
-        """Send files; in two halves if they are too large for one request."""
+    def _write(self, body: pushes.PushFiles) -> set[str]:
+        """Send files, in two halves if they are too large for one request.
+
+        Returns:
+            The cards whose vectors are still to be sent; their files were not written.
+        """
         try:
-            self._call("/push/files", body, pushes.WRITTEN)
+            return {*self._call("/push/files", body, pushes.WRITTEN).absent}
         except SharedIndexError as error:
             half = len(body.files) // 2
             if error.status != TOO_LARGE or not half:
                 raise
-            for files in (body.files[:half], body.files[half:]):
-                cards = {chunk.card for file in files for chunk in file.chunks}
-                vectors = {card: body.vectors[card] for card in cards & body.vectors.keys()}
-                self._write(body._replace(files=files, vectors=vectors))
+        absent: set[str] = set()
+        for files in (body.files[:half], body.files[half:]):
+            cards = {chunk.card for file in files for chunk in file.chunks}
+            vectors = {card: body.vectors[card] for card in cards & body.vectors.keys()}
+            absent |= self._write(body._replace(files=files, vectors=vectors))
+        return absent
 
     def _unknown(self, cards: Sequence[str]) -> list[str]:
         """Return the cards for which the server has no vector."""
@@ -307,8 +337,12 @@ class Pusher:
         found = self._call("/push/cards", question, pushes.CARDS_WITHOUT).cards
         return [card for card in found if card in set(cards)]
 
-    def _vectors(self, cards: Mapping[str, str]) -> dict[str, str]:
-        """Return the vectors of cards as they are sent; cards without a usable one are left out."""
+    def _vectors(self, cards: Mapping[str, str], model: str) -> dict[str, str]:
+        """Return the vectors of cards as they are sent; cards without a usable one are left out.
+
+        Raises:
+            EmbeddingError: The model does not work, or another one is used than at the beginning.
+        """
         import numpy as np
 
         if self.embedder is None or not cards:
@@ -317,9 +351,14 @@ class Pusher:
         found: dict[str, str] = {}
         for texts in _parts(sorted(by_text, key=len), EMBED_CARDS):
             vectors = card_vectors(
-                self.embedder, self.cache, self.embedder.identity, self.embedder.dimensions, texts
+                self.embedder, self.cache, model, self.embedder.dimensions, texts
             )
-            for text, vector in (vectors or {}).items():
+            if vectors is None:
+                raise EmbeddingError(
+                    "The embedding engine changed during the push.",
+                    hint="Push again: what was sent is kept.",
+                )
+            for text, vector in vectors.items():
                 data = np.ascontiguousarray(vector, "<f4").tobytes()
                 found[by_text[text]] = vector_text(data)
         return found
@@ -337,7 +376,7 @@ class Pusher:
             0,  # the index counts them
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        question = pushes.FinishPush(pushes.wire_generation(generation), commit.branch)
+        question = pushes.FinishPush(pushes.wire_generation(generation), commit.branch, self.whole)
         self._call("/push/finish", question, pushes.FINISHED)
 
     def _batches(

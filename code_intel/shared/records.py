@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 from code_intel.records import Symbol
 
+DEFAULT_BRANCHES = ("main", "master", "trunk", "develop")
+"""The trunk of a repository is the first of these that it has."""
+
 
 class SharedChunk(NamedTuple):
     """A chunk as it is pushed.
@@ -80,7 +83,7 @@ class Generation(NamedTuple):
         repository: The name of the repository, such as `team/shop`.
         commit: The object name of the commit.
         tree: Digest of the paths and digests of all files.
-        settings: Digest of the schema, the chunker and the model; layers of other settings are
+        settings: Digest of the chunker and the model; layers of other settings are
             not shared.
         model: Identity of the model; empty if there are no vectors.
         layers: The layers, the first one lowest.

@@ -91,7 +91,11 @@ def open_services(settings: SharedSettings, project: Settings, stack: ExitStack)
     embedder.is_long_lived = True
     return Services(
         settings=settings,
-        index=stack.enter_context(SharedIndex.open(settings.engine, settings.engine_token())),
+        index=stack.enter_context(
+            SharedIndex.open(
+                settings.engine, settings.engine_token(), partitions=settings.engine_partitions
+            )
+        ),
         embedder=embedder,
         verifier=Verifier(tokens, issuer, metrics.refuse_token),
         rates=Rates(settings.limits),

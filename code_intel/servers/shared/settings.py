@@ -96,6 +96,7 @@ class SharedSettings(Table):
     Attributes:
         engine: Address of Milvus: a URL, or the path of a file for Milvus Lite.
         engine_token_file: File with Milvus's own token, `user:password`.
+        engine_partitions: Over how many partitions Milvus spreads the repositories of a new index.
         token_file: The tokens that `code-intel shared token` manages.
         oidc: An issuer of JWTs, accepted besides tokens.
         public_url: The URL by which clients call the server; its host is allowed in Host.
@@ -115,6 +116,7 @@ class SharedSettings(Table):
 
     engine: Annotated[str, Field(min_length=1)]
     engine_token_file: Path | None = None
+    engine_partitions: Annotated[int, Field(ge=1, le=1024)] = 16
     token_file: Path | None = None
     oidc: Issuer | None = None
     public_url: str = ""

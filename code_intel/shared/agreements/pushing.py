@@ -100,6 +100,7 @@ def push_map(
     embedder: Embedder | None,
     *,
     dry_run: bool,
+    whole: bool = False,
 ) -> MapPush:
     """Push the agreements of the commit that is checked out.
 
@@ -109,6 +110,7 @@ def push_map(
         connection: The connection to the server.
         embedder: The model of the map; None for a push of words only.
         dry_run: Whether to find out only what would be sent.
+        whole: Whether to write all agreements again, as one layer.
 
     Raises:
         SharedIndexError: The server does not answer, or refuses.
@@ -126,6 +128,7 @@ def push_map(
         embedder=embedder,
         cache=VectorCache(settings.cache_dir),
         prefix=MAP_PREFIX,
+        whole=whole,
     )
     report = pusher.push(found.commit, dry_run=dry_run)
     return MapPush("", report.files, tuple(report.sent), found.commit.left_out)

@@ -45,9 +45,10 @@ class LayerTables:
         self.size = lru_cache(maxsize=16 * MAX_CACHED_LAYERS)(self._size)
         self.listing = lru_cache(maxsize=MAX_CACHED_LAYERS)(self._listing)
 
-    def has(self, layer: str) -> bool:
-        """Return whether a layer is finished and was not removed."""
-        return self._contents.get_one(key_of("layer", layer)) is not None
+    def has(self, *layers: str) -> bool:
+        """Return whether layers are finished and were not removed."""
+        keys = {key_of("layer", layer) for layer in layers}
+        return len(self._contents.get(keys)) == len(keys)
 
     def counts(self, layers: Sequence[str], tokens: Iterable[str]) -> dict[str, Counts]:
         """Return in how many chunks of all layers together tokens occur."""

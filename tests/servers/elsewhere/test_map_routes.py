@@ -148,6 +148,7 @@ def test_what_is_deleted_or_pruned_includes_agreements(running: Instance) -> Non
     index = running.services.index
     share(running, WEB, [agreed("retry", "Retry.run")])
     share(running, WEB, [agreed("retry", "Retry.again")])
+    assert index.prune(0).generations == 0  # notes what is unused
     assert index.prune(0).generations == 1
     assert [each.repository for each in found(running, token, "retry").agreements] == [WEB]
     assert index.delete_repository(WEB).generations == 1

@@ -7,10 +7,10 @@ from itertools import count
 import pytest
 
 from code_intel.errors import ConflictError, NotFoundError, UsageError
-from code_intel.shared.layers import MAX_LAYERS
+from code_intel.shared.layers import MAX_HIDDEN, MAX_LAYERS
 from code_intel.shared.milvus import SharedIndex, SharedStore, finishing
 from code_intel.shared.records import Layer
-from pushes import Push, digest_of_text, pushed, vector_of
+from pushes import Push, digest_of_text, pushed, shared_file, vector_of
 
 pytestmark = pytest.mark.milvus
 NUMBERS = count()
@@ -155,6 +155,38 @@ def test_writing_again_changes_nothing(shared_index: SharedIndex, name: str) -> 
     assert len(store.vector_hits(vector_of("q"), 99)) == 3
     assert store.word_counts(["shar"]) == (3, {"shar": 3})
     assert len(store.definition_chunks("alpha")) == 1
+
+
+def test_a_finished_layer_is_not_written(shared_index: SharedIndex, name: str) -> None:
+    push = Push(shared_index, name, FIRST)
+    push.write()
+    push.finish()
+    more = [shared_file("a.py", "def planted(): return 'shared words'\n")]
+    more += [shared_file("z.py", "def planted(): return 'shared words'\n")]
+    shared_index.write(name, push.plan.new, more, {})
+    store = shared_index.store([push.generation])
+    assert documents(store, ["shar"]) == ["a.py", "b.py", "c.py"]
+    assert documents(store, ["plant"]) == []
+
+
+def test_a_layer_that_replaces_others_is_used_if_that_is_asked(
+    shared_index: SharedIndex, name: str
+) -> None:
+    pushed(shared_index, name, FIRST)
+    layered = pushed(shared_index, name, SECOND)
+    whole = Push(shared_index, name, SECOND)
+    whole.write()
+    whole.finish()
+    reverted = shared_index.generation(layered.id)
+    assert reverted is not None
+    assert reverted.layers == layered.layers
+    shared_index.finish(whole.generation, "main", is_new=True)
+    found = shared_index.generation(layered.id)
+    assert found is not None
+    assert found.layers == whole.generation.layers
+    check_second(shared_index.store([found]))
+    assert shared_index.prune(3600).layers == 0
+    check_second(shared_index.store([layered]))  # readers may still have it
 
 
 def test_of_two_pushers_the_later_wins_and_both_are_whole(
@@ -329,4 +361,8 @@ def test_a_generation_needs_layers_and_digests(shared_index: SharedIndex, name: 
             shared_index.finish(wrong, "main")
     with pytest.raises(UsageError):
         shared_index.finish(push.generation, "")
+    many = (Layer("a" * 32, tuple(f"{n}.py" for n in range(MAX_HIDDEN + 1))), Layer("b" * 32))
+    for layers in (many, (Layer("a" * 32),) * (MAX_LAYERS + 1)):
+        with pytest.raises(UsageError, match="at most 8 layers and 2000 hidden paths"):
+            shared_index.finish(push.generation._replace(layers=layers), "main")
     assert re.fullmatch("[0-9a-f]{32}", push.generation.id)

@@ -134,14 +134,20 @@ def unknown_cards(caller: Caller, asked: pushes.UnknownCards) -> pushes.CardsWit
 
 
 def push_files(caller: Caller, asked: pushes.PushFiles) -> pushes.Written:
-    """Write files of a layer; cards without a vector get the one that the index has."""
+    """Write files of a layer; cards without a vector get the one that the index has.
+
+    If the index does not have it any more, nothing is written, and the caller sends it.
+    """
     caller.require("push", asked.repository)
     files = [file.record() for file in asked.files]
     sent = {card: vector_bytes(text) for card, text in asked.vectors.items()}
     cards = {chunk.card for file in files for chunk in file.chunks if chunk.card}
-    known = _vectors(caller, asked.repository, cards - sent.keys())
+    wanted = cards - sent.keys() - {*asked.without}
+    known = _vectors(caller, asked.repository, wanted)
+    if absent := wanted - known.keys():
+        return pushes.Written(tuple(sorted(absent)))
     caller.services.index.write(asked.repository, asked.layer, files, {**known, **sent})
-    return pushes.Written(len(files))
+    return pushes.Written(())
 
 
 def finish_push(caller: Caller, asked: pushes.FinishPush) -> pushes.Finished:
@@ -153,7 +159,18 @@ def finish_push(caller: Caller, asked: pushes.FinishPush) -> pushes.Finished:
             "The id of the generation is not the digest of its repository, settings and tree.",
             details={"field": "generation"},
         )
-    return pushes.Finished(caller.services.index.finish(new, asked.branch).generation)
+    return pushes.Finished(
+        caller.services.index.finish(new, asked.branch, is_new=asked.is_new).generation
+    )
+
+
+def delete_branch(caller: Caller, asked: pushes.DeleteBranch) -> pushes.DeletedBranch:
+    """Remove the head of a branch."""
+    caller.require("push", asked.repository)
+    index = caller.services.index
+    find = index.head if asked.dry_run else index.delete_head
+    found = find(asked.repository, asked.branch)
+    return pushes.DeletedBranch(found.commit if found else None)
 
 
 ENDPOINTS = (
@@ -166,6 +183,7 @@ ENDPOINTS = (
     Endpoint("POST", "/push/cards", pushes.UNKNOWN_CARDS, unknown_cards),
     Endpoint("POST", "/push/files", pushes.PUSH_FILES, push_files, has_large_body=True),
     Endpoint("POST", "/push/finish", pushes.FINISH_PUSH, finish_push),
+    Endpoint("POST", "/push/delete-branch", pushes.DELETE_BRANCH, delete_branch),
 )
 """The protocol."""
 

@@ -24,7 +24,11 @@ async def remove_repository(caller: Caller, request: Request) -> Response:
         if not index.heads(repository.__eq__, [repository]):
             raise not_found(repository)
         removed = index.delete_repository(repository)
-        return {"repository": repository, **removed._asdict()}
+        return {
+            "repository": repository,
+            "generations": removed.generations,
+            "layers": removed.layers,
+        }
 
     answer = await to_thread.run_sync(remove, limiter=caller.services.threads)
     return JSONResponse(answer)

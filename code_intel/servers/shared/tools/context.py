@@ -9,13 +9,11 @@ from pydantic import Field
 from code_intel.errors import NotFoundError
 from code_intel.servers.shared.services import Caller, not_found
 from code_intel.servers.shared.tracing import work_span
-from code_intel.shared.records import Generation, Head
+from code_intel.shared.records import DEFAULT_BRANCHES, Generation, Head
 
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
 
-DEFAULT_BRANCHES = ("main", "master", "trunk", "develop")
-"""The branch of a repository that counts if a call names none; else the first by name."""
 MAX_REPOSITORIES = 1000
 
 Repositories = Annotated[
@@ -93,6 +91,7 @@ def _chosen(heads: Sequence[Head], asked: dict[str, str]) -> dict[str, Head]:
 
 
 def _branch_order(head: Head) -> tuple[int, str]:
+    """Return the order of the branches of a repository: the trunk, then by name."""
     is_default = head.branch in DEFAULT_BRANCHES
     order = DEFAULT_BRANCHES.index(head.branch) if is_default else len(DEFAULT_BRANCHES)
     return order, head.branch
