@@ -112,7 +112,7 @@ class PushBase(NamedTuple):
 
     Attributes:
         exists: Whether the index has the generation that the push would write.
-        generation: The generation to build on, or None.
+        generation: The generation to build on; None if there is none.
         files: Its files: path, digest and number of the layer.
     """
 

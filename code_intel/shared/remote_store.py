@@ -60,7 +60,7 @@ class KeptAnswers:
         self._folder = folder / generation
 
     def get(self, method: str, arguments: object) -> Any | None:
-        """Return a checked answer; None if it is missing or damaged."""
+        """Return a checked answer; None if there is none, or a damaged one."""
         try:
             data = self._file(method, arguments).read_bytes()
             return unpack(data, METHODS[method].result)

@@ -185,7 +185,7 @@ class FindGeneration(NamedTuple):
 
 
 class FoundGeneration(NamedTuple):
-    """The generation that was found, or None."""
+    """The generation that was found; None if there is none."""
 
     generation: WireGeneration | None
 

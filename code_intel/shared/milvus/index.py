@@ -44,7 +44,7 @@ class SharedIndex:
     def open(
         cls, address: str, token: str = "", *, dimensions: int = VECTOR_SIZE, partitions: int = 0
     ) -> Self:
-        """Open the index at an address, and create missing collections.
+        """Open the index at an address, and create its collections if there are none.
 
         Args:
             address: A file path (Milvus Lite, for one process at a time) or the URL of a server.
@@ -82,6 +82,10 @@ class SharedIndex:
         """The index of the repositories' agreements: other collections, closed with these."""
         names = schema.opened(self._engine, self.dimensions, of=schema.AGREEMENTS)
         return SharedIndex(self._engine, names)
+
+    def has_agreements(self) -> bool:
+        """Return whether a repository has pushed agreements, without creating collections."""
+        return "agreements" in self.__dict__ or schema.exists(self._engine, schema.AGREEMENTS)
 
     @property
     def dimensions(self) -> int:
@@ -310,8 +314,7 @@ class SharedIndex:
     def _with_agreements(self) -> "list[SharedIndex]":
         """Return the index of agreements, if there is one and this is not it."""
         is_source = self._opened.of == schema.SOURCE
-        exists = is_source and schema.exists(self._engine, schema.AGREEMENTS)
-        return [self.agreements] if exists else []
+        return [self.agreements] if is_source and self.has_agreements() else []
 
     def _store(
         self, generations: tuple[Generation, ...], hidden: tuple[tuple[str, frozenset[str]], ...]
