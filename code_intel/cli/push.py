@@ -30,8 +30,8 @@ from code_intel.foundation import revisions
 from code_intel.foundation.text import counted
 from code_intel.shared.agreements.pushing import MapPush, push_map
 from code_intel.shared.connection import Connection, connection_of
+from code_intel.shared.fields import is_branch
 from code_intel.shared.pushing import Commit, Pusher, PushReport, commit_of
-from code_intel.shared.wire import is_branch
 from code_intel.tools.context.corpus_service import CorpusService, open_project
 
 MAX_NAMES = 200

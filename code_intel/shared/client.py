@@ -12,20 +12,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING, Any
 
 from code_intel import __version__
 from code_intel.config import SharedConfig
 from code_intel.config.shared import TOKEN_VARIABLE
 from code_intel.errors import UpstreamError
-from code_intel.shared.wire import MAX_BODY_BYTES, VERSION, WireError, pack, unpack
+from code_intel.shared.routes import VERSION, AnswerT, QuestionT, Route
+from code_intel.shared.wire import MAX_BODY_BYTES, WireError, pack, unpack
 
 if TYPE_CHECKING:  # importing it takes 0.1 s
     import httpx2
-
-T = TypeVar("T")
 
 CALL_TIMEOUT_S = 1.0
 """Time limit of a call to a server that has not answered for `ALIVE_S`."""
@@ -126,19 +123,17 @@ class SharedClient:
 
     def ask(
         self,
-        path: str,
-        question: object,
-        answer: TypeAdapter[T],
+        route: Route[QuestionT, AnswerT],
+        question: QuestionT,
         seconds: float,
         *,
         is_urgent: bool = True,
-    ) -> T:
+    ) -> AnswerT:
         """Make a call once, unless the server failed a short while ago.
 
         Args:
-            path: The path after the version.
-            question: The body.
-            answer: The form of the answer.
+            route: The request.
+            question: The body; None for a request without one.
             seconds: The time limit.
             is_urgent: Whether a person waits: then the limit is a second if the server has not
                 answered in the last minute, because it may be gone.
@@ -150,7 +145,7 @@ class SharedClient:
         if is_urgent and time.monotonic() > self._answered + ALIVE_S:
             seconds = min(seconds, CALL_TIMEOUT_S)
         try:
-            result = self.call(path, question, answer, seconds)
+            result = self.call(route, question, seconds)
         except SharedIndexError as error:
             if error.is_temporary or error.status in {401, 403}:
                 self.breaker.fail(error.reason, error.retry_after_s)
@@ -159,16 +154,18 @@ class SharedClient:
         self._answered = time.monotonic()
         return result
 
-    def call(self, path: str, question: object, answer: TypeAdapter[T], seconds: float) -> T:
+    def call(
+        self, route: Route[QuestionT, AnswerT], question: QuestionT, seconds: float
+    ) -> AnswerT:
         """Make a call; see `ask`."""
-        body = pack(question)
+        body = b"" if question is None else pack(question)
         if len(body) > MAX_BODY_BYTES:
             raise SharedIndexError("the request is too large", is_temporary=False, status=TOO_LARGE)
-        data = _within(seconds, lambda: self._exchange(path, body, seconds))
+        data = _within(seconds, lambda: self._exchange(route.path, body, seconds))
         self.sent_bytes += len(body)
         self.received_bytes += len(data)
         try:
-            return unpack(data, answer)
+            return unpack(data, route.answer)
         except WireError as error:
             raise SharedIndexError(
                 f"the answer of the server cannot be used. {error.message}".removesuffix("."),
@@ -194,7 +191,7 @@ class SharedClient:
         data = bytearray()
         try:
             with self._client().stream(
-                "POST",
+                "POST" if body else "GET",
                 f"{self.config.url}{VERSION}{path}",
                 content=body,
                 headers=self._headers(),
@@ -205,7 +202,9 @@ class SharedClient:
                 for part in response.iter_raw():
                     data += part
                     if len(data) > MAX_BODY_BYTES:
-                        raise SharedIndexError("its answer is too large", is_temporary=False)
+                        raise SharedIndexError(
+                            "its answer is too large", is_temporary=False, status=TOO_LARGE
+                        )
                     if time.monotonic() > deadline:
                         raise _no_answer(seconds)
         except httpx2.TimeoutException:

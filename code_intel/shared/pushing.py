@@ -14,8 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
-from pydantic import TypeAdapter
-
 from code_intel.config import IndexConfig
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
@@ -27,20 +25,30 @@ from code_intel.index.store import Store
 from code_intel.index.vectors import card_vectors
 from code_intel.index.walk import is_covered
 from code_intel.records import Definition, Symbol
-from code_intel.shared import pushes
-from code_intel.shared.calls import MAX_SYMBOLS
 from code_intel.shared.cards import card_digest, settings_digest
 from code_intel.shared.client import MAX_PAUSE_S, TOO_LARGE, SharedClient, SharedIndexError
-from code_intel.shared.layers import BaseFile, LayerPlan, digest_of, plan_layers, tree_digest
+from code_intel.shared.fields import MAX_COMMITS, MAX_SYMBOLS, is_document, is_name
+from code_intel.shared.layers import BaseFile, LayerPlan, generation_id, plan_layers, tree_digest
 from code_intel.shared.records import Generation, SharedChunk, SharedFile
-from code_intel.shared.wire import (
+from code_intel.shared.routes import (
     MAX_CARDS,
-    MAX_COMMITS,
-    is_document,
-    is_name,
-    pack,
-    vector_text,
+    MAX_LISTED_FILES,
+    PUSH_BEGIN,
+    PUSH_CARDS,
+    PUSH_FILES,
+    PUSH_FINISH,
+    PUSH_MISSING,
+    AnswerT,
+    BeginPush,
+    FindCards,
+    FinishPush,
+    ListFiles,
+    PushBase,
+    QuestionT,
+    Route,
+    SendFiles,
 )
+from code_intel.shared.wire import pack, vector_text
 
 T = TypeVar("T")
 
@@ -184,7 +192,7 @@ class Pusher:
         embedder: Computes vectors; None for a push of words only.
         cache: The vectors of this machine.
         advance: Called with (files sent, files to send).
-        prefix: The beginning of the paths of the routes.
+        prefix: The beginning of the paths of the requests.
         whole: Whether to write all files again, as one layer.
         wait: Waits so many seconds before a request is sent again.
     """
@@ -211,7 +219,7 @@ class Pusher:
         model = self.embedder.identity if self.embedder else ""
         settings = settings_digest(model, self.chunk_size)
         digests = {path: row.digest for path, row in commit.files.items()}
-        base, plan, exists = self._plan(commit, settings, digests)
+        base, plan = self._plan(commit, settings, digests)
         report = PushReport(
             plan.generation,
             base.generation.id if base.generation else "",
@@ -219,7 +227,7 @@ class Pusher:
             plan.files,
             sum(path not in digests for path, *_ in base.files),
         )
-        if plan.new and not exists:
+        if plan.new and not base.exists:
             self._send(plan, digests, model, report, dry_run=dry_run)
         if not dry_run:
             self._finish(commit, plan, settings, model)
@@ -229,27 +237,23 @@ class Pusher:
 
     def _plan(
         self, commit: Commit, settings: str, digests: Mapping[str, str]
-    ) -> tuple[pushes.PushBase, LayerPlan, bool]:
-        """Return the base, what to write on it, and whether the server has the result already."""
-        generation = digest_of(
-            "generation", self.repository, settings, tree_digest(digests.items())
-        )
+    ) -> tuple[PushBase, LayerPlan]:
+        """Return the base, and what to write on it."""
+        generation = generation_id(self.repository, settings, tree_digest(digests.items()))
         commits = revisions.ancestors(self.folder, MAX_COMMITS)
         default = revisions.default_branch(self.folder)
-        question = pushes.BeginPush(
+        question = BeginPush(
             self.repository,
             tuple(commits),
             tuple(dict.fromkeys(filter(None, (commit.branch, default)))),
             settings,
             generation,
         )
-        base = self._call("/push/begin", question, pushes.PUSH_BASE)
+        base = self._call(PUSH_BEGIN, question)
         if self.whole:
-            base = pushes.PushBase(exists=False, generation=None, files=())
-        known = base.generation.record() if base.generation else None
+            base = PushBase(exists=False, generation=None, files=())
         below = {path: BaseFile(digest, layer) for path, digest, layer in base.files}
-        plan = plan_layers(self.repository, settings, digests, known, below)
-        return base, plan, base.exists
+        return base, plan_layers(self.repository, settings, digests, base.generation, below)
 
     def _send(
         self,
@@ -262,10 +266,9 @@ class Pusher:
     ) -> None:
         """Send the files of the new layer that the server does not have."""
         total, done = len(plan.files), 0
-        for names in _parts(plan.files, pushes.MAX_LISTED_FILES):
+        for names in _parts(plan.files, MAX_LISTED_FILES):
             listed = tuple((name, digests[name]) for name in names)
-            question = pushes.MissingFiles(self.repository, plan.new, listed)
-            missing = self._call("/push/missing", question, pushes.MISSING_PATHS).paths
+            missing = self._call(PUSH_MISSING, ListFiles(self.repository, plan.new, listed))
             wanted = [name for name in missing if name in digests]
             done += len(names) - len(wanted)
             for files, cards in self._batches(wanted, model):
@@ -292,7 +295,7 @@ class Pusher:
         report.sent += [file.path for file in files]
         report.chunks += sum(len(file.chunks) for file in files)
         report.reused += len(cards) - len(unknown)
-        body = pushes.PushFiles(self.repository, layer, tuple(map(pushes.pushed_file, files)), {})
+        body = SendFiles(self.repository, layer, tuple(files), {})
         if dry_run:
             report.embedded += len(unknown)
             report.sent_bytes += len(pack(body)) + VECTOR_BYTES * len(unknown)
@@ -312,14 +315,14 @@ class Pusher:
                 raise SharedIndexError("the server does not keep vectors", is_temporary=False)
             report.reused -= len(absent)
 
-    def _write(self, body: pushes.PushFiles) -> set[str]:
+    def _write(self, body: SendFiles) -> set[str]:
         """Send files, in two halves if they are too large for one request.
 
         Returns:
             The cards whose vectors are still to be sent; their files were not written.
         """
         try:
-            return {*self._call("/push/files", body, pushes.WRITTEN).absent}
+            return {*self._call(PUSH_FILES, body)}
         except SharedIndexError as error:
             half = len(body.files) // 2
             if error.status != TOO_LARGE or not half:
@@ -333,8 +336,7 @@ class Pusher:
 
     def _unknown(self, cards: Sequence[str]) -> list[str]:
         """Return the cards for which the server has no vector."""
-        question = pushes.UnknownCards(self.repository, tuple(cards))
-        found = self._call("/push/cards", question, pushes.CARDS_WITHOUT).cards
+        found = self._call(PUSH_CARDS, FindCards(self.repository, tuple(cards)))
         return [card for card in found if card in set(cards)]
 
     def _vectors(self, cards: Mapping[str, str], model: str) -> dict[str, str]:
@@ -376,8 +378,7 @@ class Pusher:
             0,  # the index counts them
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        question = pushes.FinishPush(pushes.wire_generation(generation), commit.branch, self.whole)
-        self._call("/push/finish", question, pushes.FINISHED)
+        self._call(PUSH_FINISH, FinishPush(generation, commit.branch, self.whole))
 
     def _batches(
         self, paths: Sequence[str], model: str
@@ -431,34 +432,46 @@ class Pusher:
             cards.pop("", None)
             yield file, cards
 
-    def _call(self, path: str, question: object, answer: TypeAdapter[T]) -> T:
+    def _call(self, route: Route[QuestionT, AnswerT], question: QuestionT) -> AnswerT:
         """Make a call; after a temporary failure make it again, each time later.
 
         Raises:
             SharedIndexError: The server refuses, or does not answer after all attempts.
         """
-        path = self.prefix + path
+        route = route.below(self.prefix)
         for attempt in range(RETRIES):
             try:
-                return self.client.call(path, question, answer, CALL_TIMEOUT_S)
+                return self.client.call(route, question, CALL_TIMEOUT_S)
             except SharedIndexError as error:
                 if not error.is_temporary:
                     raise
                 pause = min(FIRST_WAIT_S * 2**attempt, MAX_WAIT_S) * random.uniform(0.8, 1.2)
                 self.wait(min(max(pause, error.retry_after_s), MAX_PAUSE_S))
-        return self.client.call(path, question, answer, CALL_TIMEOUT_S)
+        return self.client.call(route, question, CALL_TIMEOUT_S)
 
 
 def _chunk(row: ChunkRow, model: str) -> SharedChunk:
-    """Return a chunk as it is pushed; the server computes its tokens."""
-    card, names = card_digest(model, row.card), tuple(filter(is_name, row.symbols))
-    place = (row.position, row.start_line, row.end_line)
-    return SharedChunk(*place, row.text, names[:MAX_SYMBOLS], card, "", "")
+    """Return a chunk as it is pushed."""
+    return SharedChunk(
+        row.position,
+        row.start_line,
+        row.end_line,
+        row.text,
+        tuple(filter(is_name, row.symbols))[:MAX_SYMBOLS],
+        card_digest(model, row.card),
+    )
 
 
 def _symbol(d: Definition) -> Symbol:
     return Symbol(
-        d.name, d.qualified, d.kind, d.line, d.end_line, d.signature, "", d.digest, d.body
+        name=d.name,
+        qualified=d.qualified,
+        kind=d.kind,
+        start_line=d.line,
+        end_line=d.end_line,
+        signature=d.signature,
+        digest=d.digest,
+        body=d.body,
     )
 
 

@@ -13,11 +13,16 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from code_intel.config import SharedConfig
 from code_intel.shared import wire
 from code_intel.shared.client import Breaker, SharedClient, SharedIndexError
-from code_intel.shared.wire import FOUND_GENERATION, pack
+from code_intel.shared.records import Generation, Layer
+from code_intel.shared.routes import GENERATION, FindGeneration
+from code_intel.shared.wire import pack
 from lying_servers import Lie, lying_server
 
-QUESTION = wire.FindGeneration("team/shop")
+QUESTION = FindGeneration("team/shop")
 SECONDS = 0.5
+FOUND = Generation(
+    "0" * 32, "team/shop", "a" * 40, "1" * 32, "2" * 32, "", (Layer("3" * 32, ("a.py",)),), 1, 1, ""
+)
 MANY = 2 * wire.MAX_BODY_BYTES >> 20
 TOKEN = "a-token-that-must-not-leak"  # noqa: S105 - not a real one
 
@@ -25,7 +30,7 @@ TOKEN = "a-token-that-must-not-leak"  # noqa: S105 - not a real one
 def ask(url: str, seconds: float = SECONDS) -> object:
     client = SharedClient(SharedConfig(url, token=TOKEN))
     try:
-        return client.ask("/generation", QUESTION, FOUND_GENERATION, seconds)
+        return client.ask(GENERATION, QUESTION, seconds)
     finally:
         client.close()
 
@@ -146,10 +151,10 @@ def test_the_token_is_sent_to_the_server_and_a_usual_answer_is_used() -> None:
 
     async def answer(request: Request) -> Response:
         tokens.append(request.headers["authorization"])
-        return Response(pack([None]), headers={"content-encoding": "gzip"})
+        return Response(pack(FOUND), headers={"content-encoding": "gzip"})
 
     with lying_server(answer) as url:
-        assert ask(url, 5) == wire.FoundGeneration(None)
+        assert ask(url, 5) == FOUND
     assert tokens == [f"Bearer {TOKEN}"]
 
 
@@ -173,8 +178,8 @@ def test_a_question_after_a_failure_does_not_wait() -> None:
     with lying_server(hang) as url:
         client = SharedClient(SharedConfig(url))
         with pytest.raises(SharedIndexError):
-            client.ask("/generation", QUESTION, FOUND_GENERATION, SECONDS)
+            client.ask(GENERATION, QUESTION, SECONDS)
         began = time.monotonic()
         with pytest.raises(SharedIndexError, match="does not answer within"):
-            client.ask("/generation", QUESTION, FOUND_GENERATION, SECONDS)
+            client.ask(GENERATION, QUESTION, SECONDS)
         assert time.monotonic() - began < SECONDS / 2

@@ -13,7 +13,6 @@ from code_intel.shared import client
 from code_intel.shared.connection import close_connections, connection_of
 from code_intel.shared.overlay import Overlay
 from code_intel.tools.context.corpus_service import open_project
-from code_intel.tools.context.repositories.shared_forest import close_overlays
 from programs import git
 from team_servers import Team, commit, run, settings_of, write
 
@@ -34,7 +33,6 @@ Ask = Callable[..., dict[str, Any]]
 def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
     def asked(root: Path, *words: str) -> dict[str, Any]:
         """Ask as a process of its own would."""
-        close_overlays()
         close_connections()
         query = ("search", "--forest", "--project", str(root), " ".join(words))
         return run(capsys, *query, code=None)

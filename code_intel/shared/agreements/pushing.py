@@ -20,8 +20,8 @@ from code_intel.shared.agreements.candidates import MAP_BRANCH
 from code_intel.shared.agreements.texts import agreement_from, shared_text
 from code_intel.shared.agreements.wire import MAP_PREFIX
 from code_intel.shared.connection import Connection
+from code_intel.shared.fields import is_document
 from code_intel.shared.pushing import Commit, Pusher
-from code_intel.shared.wire import is_document
 
 NOT_COMMITTED = "not committed"
 NOT_LEGIBLE = "a name that cannot be read exactly, or too long"

@@ -94,6 +94,12 @@ class Contents:
         condition += f" and {repositories(names)}" if names else ""
         return self.get([str(row["id"]) for row in self.listed(condition, ("id",))])
 
+    def of_short_kind(self, kind: str, names: Sequence[str] = ()) -> list[Any]:
+        """Return the same values as `of_kind`, of a kind whose contents take one row each."""
+        condition = f"kind == {quoted(kind)}"
+        condition += f" and {repositories(names)}" if names else ""
+        return [json.loads(row["content"]) for row in self.listed(condition, ("content",))]
+
     def listed(self, condition: str, fields: Iterable[str]) -> Iterator[Row]:
         """Yield fields of the first rows of the contents that match a condition."""
         return self._engine.query(self.collection, f"{condition} and parts > 0", [*fields])

@@ -190,13 +190,18 @@ class Engine:
             )
 
     def query(
-        self, name: str, condition: str, fields: Sequence[str], limit: int = 0
+        self,
+        name: str,
+        condition: str,
+        fields: Sequence[str],
+        limit: int = 0,
+        consistency: Consistency = "Strong",
     ) -> Iterator[Row]:
         """Yield the rows that match a condition, all unless there is a limit."""
         options = {
             "filter": condition,
             "output_fields": [*fields],
-            "consistency_level": "Strong",
+            "consistency_level": consistency,
             "timeout": TIMEOUT_S,
         }
         if limit:

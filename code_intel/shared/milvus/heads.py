@@ -29,8 +29,7 @@ class Records:
 
     def heads(self, repositories: Sequence[str] = ()) -> list[Head]:
         """Return all heads, or those of some repositories, sorted."""
-        found = self._contents.of_kind("head", repositories)
-        return sorted(Head(*value) for value in found.values())
+        return sorted(Head(*value) for value in self._contents.of_short_kind("head", repositories))
 
     def generation(self, generation: str) -> Generation | None:
         """Return a generation, or None."""

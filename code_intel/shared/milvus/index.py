@@ -1,16 +1,16 @@
 """Read and write the index that many machines share."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Self
 
-from code_intel.errors import ConflictError, UsageError
-from code_intel.shared.layers import MAX_HIDDEN, MAX_LAYERS, generation_id
+from code_intel.errors import ConflictError
 from code_intel.shared.milvus import schema, writing
 from code_intel.shared.milvus.contents import Contents, key_of
 from code_intel.shared.milvus.engine import Engine, batches
-from code_intel.shared.milvus.finishing import finish_layers
+from code_intel.shared.milvus.finishing import check_generation, finish_layers
 from code_intel.shared.milvus.heads import Records
 from code_intel.shared.milvus.literals import any_of, repositories
 from code_intel.shared.milvus.pruning import Pruned, Pruning
@@ -24,6 +24,8 @@ CARDS_PER_READ = 100
 COPIES = 10
 """Rows with the same card, on average, that one read returns; see `_vectors_in`."""
 MAX_STORES = 64
+HEADS_S = 3.0
+"""How long the list of all heads may be old, except for pushes through this process."""
 
 
 class SharedIndex:
@@ -39,6 +41,8 @@ class SharedIndex:
         self._reading = Reading(engine, opened)
         self._records = Records(Contents(engine, opened.names["records"]))
         self._stores = lru_cache(maxsize=MAX_STORES)(self._store)
+        self._all_heads: tuple[float, Sequence[Head]] = (0.0, ())
+        self._changes = 0
 
     @classmethod
     def open(
@@ -109,12 +113,12 @@ class SharedIndex:
 
         Args:
             may_read: Says whether the caller may read a repository.
-            repositories: Only these repositories; empty for all.
+            repositories: Only these repositories; empty for all, which may be `HEADS_S` old.
         """
+        if not repositories:
+            return [head for head in self._every_head() if may_read(head.repository)]
         names = [name for name in repositories if may_read(name)]
-        if repositories and not names:
-            return []
-        return [head for head in self._records.heads(names) if may_read(head.repository)]
+        return self._records.heads(names) if names else []
 
     def head(self, repository: str, branch: str) -> Head | None:
         """Return the head of a branch, or None."""
@@ -132,22 +136,16 @@ class SharedIndex:
         """Return the generation of the first of some commits that has one."""
         return self._records.generation_at(repository, commits)
 
-    def store(
-        self,
-        generations: Sequence[Generation],
-        hidden: Mapping[str, Collection[str]] | None = None,
-    ) -> SharedStore:
+    def store(self, generations: Sequence[Generation]) -> SharedStore:
         """Return the index of one commit, or of several repositories at once.
 
         Args:
             generations: One generation per repository.
-            hidden: Paths that are left out, by repository: those that differ on the caller's disk.
 
         Raises:
-            UsageError: There are no generations, two of one repository, or too many hidden paths.
+            UsageError: There are no generations, or two of one repository.
         """
-        paths = tuple((name, frozenset(some)) for name, some in sorted((hidden or {}).items()))
-        return self._stores(tuple(generations), paths)
+        return self._stores(tuple(generations))
 
     # --- a push: `missing`, `write` as often as needed, `finish`
 
@@ -231,7 +229,7 @@ class SharedIndex:
                 again.
             UsageError: The generation has no layers or too many, or a name is not valid.
         """
-        _check(generation, branch)
+        check_generation(generation, branch)
         known = self._records.generation(generation.id)
         if known is not None and not is_new:
             generation = known._replace(commit=generation.commit)
@@ -251,6 +249,7 @@ class SharedIndex:
             self._engine.flush(self._opened.names[short])
         head = Head(repository, branch, generation.commit, generation.id)
         self._records.put_head(head)
+        self._forget_heads()
         self._check_after(generation)
         return head
 
@@ -278,6 +277,7 @@ class SharedIndex:
         head = self._records.head(repository, branch)
         if head is not None:
             self._records.delete_head(head)
+            self._forget_heads()
         return head
 
     def prune(self, grace_s: float, *, is_dry: bool = False) -> Pruned:
@@ -295,11 +295,14 @@ class SharedIndex:
 
     def prune_heads(self, age_s: float, *, is_dry: bool = False) -> list[Head]:
         """Remove the heads of branches that were not pushed for so long; see `pruning`."""
-        return self._pruning(is_dry=is_dry).prune_heads(age_s)
+        removed = self._pruning(is_dry=is_dry).prune_heads(age_s)
+        self._forget_heads()
+        return removed
 
     def delete_repository(self, repository: str) -> Pruned:
         """Remove the heads, generations and layers of a repository at once; its agreements, too."""
         removed = self._pruning().delete(repository)
+        self._forget_heads()
         for other in self._with_agreements():
             removed = removed.plus(other.delete_repository(repository))
         return removed
@@ -316,10 +319,22 @@ class SharedIndex:
         is_source = self._opened.of == schema.SOURCE
         return [self.agreements] if is_source and self.has_agreements() else []
 
-    def _store(
-        self, generations: tuple[Generation, ...], hidden: tuple[tuple[str, frozenset[str]], ...]
-    ) -> SharedStore:
-        return SharedStore(self._reading, generations, dict(hidden))
+    def _every_head(self) -> Sequence[Head]:
+        read_at, heads = self._all_heads
+        if time.monotonic() - read_at > HEADS_S or not read_at:
+            changes, read_at = self._changes, time.monotonic()
+            heads = self._records.heads()
+            if changes == self._changes:
+                self._all_heads = read_at, heads
+        return heads
+
+    def _forget_heads(self) -> None:
+        """Read all heads again at the next question."""
+        self._changes += 1
+        self._all_heads = (0.0, ())
+
+    def _store(self, generations: tuple[Generation, ...]) -> SharedStore:
+        return SharedStore(self._reading, generations)
 
     def _vectors_in(
         self, collection: str, cards: Sequence[str], names: Sequence[str]
@@ -340,21 +355,3 @@ class SharedIndex:
             if len(rows) < limit:
                 break
         return found
-
-
-def _check(generation: Generation, branch: str) -> None:
-    """Refuse a generation that is not what its id says, or that would make searches slow."""
-    place = (generation.repository, generation.settings, generation.tree)
-    layers = generation.layers
-    if not layers or not branch or generation.id != generation_id(*place):
-        raise UsageError(
-            "A generation needs a layer, a branch that points to it, and the id of its repository, "
-            "settings and tree.",
-            details={"field": "generation"},
-        )
-    if len(layers) > MAX_LAYERS or sum(len(layer.hides) for layer in layers) > MAX_HIDDEN:
-        raise UsageError(
-            f"A generation has at most {MAX_LAYERS} layers and {MAX_HIDDEN} hidden paths.",
-            hint="Update code-intel, or push everything: `code-intel push --whole`.",
-            details={"field": "generation"},
-        )

@@ -13,13 +13,14 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from code_intel.shared.default_branch import DEFAULT_BRANCHES
 from code_intel.shared.milvus.contents import Content, Contents, key_of
 from code_intel.shared.milvus.engine import Engine, batches
 from code_intel.shared.milvus.heads import Records, age_of
 from code_intel.shared.milvus.literals import any_of, repositories
 from code_intel.shared.milvus.schema import Opened
 from code_intel.shared.milvus.writing import place_of
-from code_intel.shared.records import DEFAULT_BRANCHES, Generation, Head
+from code_intel.shared.records import Generation, Head
 
 _OF_LAYERS = ("contents", "words", "vectors", "symbols")
 """The collections with rows of layers."""

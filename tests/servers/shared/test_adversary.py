@@ -12,7 +12,8 @@ from code_intel.chunking import parse_file
 from code_intel.errors import ConflictError, NotFoundError
 from code_intel.shared.layers import generation_id
 from code_intel.shared.milvus import SharedIndex
-from code_intel.shared.wire import VERSION, inflated, pack
+from code_intel.shared.routes import VERSION
+from code_intel.shared.wire import inflated, pack
 from pushes import Push, card_digest, pushed
 from servers.http_processes import ACCEPT, Reply
 from servers.shared.instances import Instance, instance

@@ -242,31 +242,39 @@ def test_a_revert_moves_the_head_alone(shared_index: SharedIndex, name: str) -> 
         assert (found.commit, found.id) == (commit, first.id)
 
 
-def test_files_that_the_reader_hides_do_not_count(shared_index: SharedIndex, name: str) -> None:
-    generation = pushed(shared_index, name, {**SECOND, "b.py": FIRST["b.py"]})
-    check_second(shared_index.store([generation], {name: ["b.py", "never.py"]}))
-    layered = pushed(shared_index, name, {**SECOND, "e.py": "def eps(): return 'shared'\n"})
-    store = shared_index.store([layered], {name: {"e.py"}, "another/repository": {"a.py"}})
-    check_second(store)
-    assert store.revision() != shared_index.store([layered]).revision()
-
-
 def test_several_repositories_are_one_index(shared_index: SharedIndex, name: str) -> None:
     one = pushed(shared_index, f"{name}/one", FIRST, commit="1" * 40)
     two = pushed(shared_index, f"{name}/two", SECOND, commit="2" * 40)
     pushed(shared_index, f"{name}/three", FIRST)
-    store = shared_index.store([one, two], {f"{name}/two": ["c.py"]})
-    expected = [f"{name}/one/{path}" for path in FIRST] + [
-        f"{name}/two/{path}" for path in ("a.py", "d.py")
+    store = shared_index.store([one, two])
+    expected = [f"{name}/one//{path}" for path in FIRST] + [
+        f"{name}/two//{path}" for path in SECOND
     ]
     assert documents(store, ["shar"]) == sorted(expected)
-    assert store.word_counts(["shar", "chang"]) == (5, {"shar": 5, "chang": 1})
+    assert store.word_counts(["shar", "chang"]) == (6, {"shar": 6, "chang": 1})
     assert sorted(path for path, *_ in store.digests()) == sorted(expected)
-    assert store.place_of(f"{name}/two/a.py") == (f"{name}/two", "2" * 40, "a.py")
-    assert [d.file for d in store.definitions("gamma", exact=True, limit=9)] == [f"{name}/one/c.py"]
-    (row,) = store.chunks_of([f"{name}/two/a.py"])
+    assert store.place_of(f"{name}/two//a.py") == (f"{name}/two", "2" * 40, "a.py")
+    found = [d.file for d in store.definitions("delta", exact=True, limit=9)]
+    assert found == [f"{name}/two//d.py"]
+    (row,) = store.chunks_of([f"{name}/two//a.py"])
     assert row.text == SECOND["a.py"]
-    assert len(store.vector_hits(vector_of("q"), 99)) == 5
+    assert len(store.vector_hits(vector_of("q"), 99)) == 6
+
+
+def test_a_repository_inside_another_one_has_its_own_documents(
+    shared_index: SharedIndex, name: str
+) -> None:
+    outer = pushed(shared_index, name, {"web/a.py": "def outer(): pass\n"}, commit="1" * 40)
+    inner = pushed(shared_index, f"{name}/web", {"a.py": "def inner(): pass\n"}, commit="2" * 40)
+    store = shared_index.store([outer, inner])
+    found = [
+        (store.place_of(row.path), row.text)
+        for row in store.chunks_of(path for path, *_ in store.digests())
+    ]
+    assert sorted(found) == [
+        ((name, "1" * 40, "web/a.py"), "def outer(): pass\n"),
+        ((f"{name}/web", "2" * 40, "a.py"), "def inner(): pass\n"),
+    ]
 
 
 @pytest.mark.parametrize("bad", ["no generations", "twice the same"])

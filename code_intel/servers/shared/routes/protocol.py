@@ -12,7 +12,8 @@ from starlette.responses import Response
 from code_intel.servers.shared.routes.api import ApiRoute
 from code_intel.servers.shared.routes.endpoints import ENDPOINTS, MAP_ENDPOINTS, Endpoint
 from code_intel.servers.shared.services import Caller
-from code_intel.shared.wire import VERSION, pack, unpack
+from code_intel.shared.routes import VERSION
+from code_intel.shared.wire import pack, unpack
 
 
 async def _handle(endpoint: Endpoint, caller: Caller, request: Request) -> Response:
@@ -25,12 +26,14 @@ async def _handle(endpoint: Endpoint, caller: Caller, request: Request) -> Respo
 
 
 def _answer(endpoint: Endpoint, caller: Caller, body: bytes) -> bytes:
-    question = None if endpoint.question is None else unpack(body, endpoint.question)
+    question = unpack(body, endpoint.route.question) if endpoint.verb == "POST" else None
     return pack(endpoint.answer(caller, question))
 
 
 PROTOCOL_ROUTES = tuple(
-    ApiRoute(each.verb, f"{VERSION}{each.path}", partial(_handle, each), pushes=each.has_large_body)
+    ApiRoute(
+        each.verb, f"{VERSION}{each.route.path}", partial(_handle, each), pushes=each.has_large_body
+    )
     for each in (*ENDPOINTS, *MAP_ENDPOINTS)
 )
 """The routes of the protocol."""

@@ -6,7 +6,7 @@ from starlette.responses import JSONResponse, Response
 
 from code_intel.servers.shared.routes.api import ApiRoute
 from code_intel.servers.shared.services import Caller, not_found
-from code_intel.shared.wire import VERSION
+from code_intel.shared.routes import VERSION
 
 
 async def remove_repository(caller: Caller, request: Request) -> Response:
