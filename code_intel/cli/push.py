@@ -31,7 +31,8 @@ from code_intel.foundation.text import counted
 from code_intel.shared.agreements.pushing import MapPush, push_map
 from code_intel.shared.connection import Connection, connection_of
 from code_intel.shared.fields import is_branch
-from code_intel.shared.pushing import Commit, Pusher, PushReport, commit_of
+from code_intel.shared.pushed_commit import PushedCommit, commit_of
+from code_intel.shared.pushing import Pusher, PushReport
 from code_intel.tools.context.corpus_service import CorpusService, open_project
 
 MAX_NAMES = 200
@@ -116,7 +117,7 @@ def _push(
     branch: str,
     args: argparse.Namespace,
     advance: Advance,
-) -> tuple[Commit, PushReport]:
+) -> tuple[PushedCommit, PushReport]:
     """Index the project, and push its commit."""
     synced = update_words(service, advance)
     index = service.index
@@ -219,7 +220,7 @@ def _checked(branch: str) -> str:
     return branch
 
 
-def _data(connection: Connection, commit: Commit, report: PushReport) -> dict[str, Any]:
+def _data(connection: Connection, commit: PushedCommit, report: PushReport) -> dict[str, Any]:
     """Return what was pushed as JSON."""
     return {
         "server": connection.client.config.url,

@@ -12,7 +12,8 @@ from code_intel.cli.sync import update_words
 from code_intel.errors import EmbeddingError
 from code_intel.shared.connection import connection_of
 from code_intel.shared.milvus import SharedIndex
-from code_intel.shared.pushing import Pusher, PushReport, commit_of
+from code_intel.shared.pushed_commit import commit_of
+from code_intel.shared.pushing import Pusher, PushReport
 from code_intel.tools.context.corpus_service import open_project
 from doubles import HashEmbedder
 from team_servers import Team, settings_of

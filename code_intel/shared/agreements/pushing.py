@@ -21,7 +21,8 @@ from code_intel.shared.agreements.texts import agreement_from, shared_text
 from code_intel.shared.agreements.wire import MAP_PREFIX
 from code_intel.shared.connection import Connection
 from code_intel.shared.fields import is_document
-from code_intel.shared.pushing import Commit, Pusher
+from code_intel.shared.pushed_commit import PushedCommit
+from code_intel.shared.pushing import Pusher
 
 NOT_COMMITTED = "not committed"
 NOT_LEGIBLE = "a name that cannot be read exactly, or too long"
@@ -49,7 +50,7 @@ class SharedMap(NamedTuple):
     """The agreements to push, as files, and the commit, as a push needs it."""
 
     source: "AgreementSource"
-    commit: Commit
+    commit: PushedCommit
 
 
 class AgreementSource:
@@ -161,7 +162,7 @@ def map_to_push(settings: Settings, forest: Index) -> SharedMap | str:
         else:
             texts[path] = text
     source = AgreementSource(texts)
-    return SharedMap(source, Commit(head, MAP_BRANCH, source.documents, left_out))
+    return SharedMap(source, PushedCommit(head, MAP_BRANCH, source.documents, left_out))
 
 
 def _committed(settings: Settings) -> frozenset[str]:
