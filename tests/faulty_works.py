@@ -5,13 +5,14 @@ too; the database has no problem, and none was set aside; the next start complet
 the index equals one that was never interrupted; and `doctor` has only information.
 
 A sync that is lost breaks the promise of the disk. After it, a database may be damaged. It must
-then be set aside and built again, and agreements must still be there.
+then be set aside and built again, and agreements from before must still be there. A file that was
+just written may be empty.
 """
 
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -315,7 +316,8 @@ def faults(work: Work, wanted: Expected, root: Path, came: int, way: str) -> Ite
         yield f"it left {leftovers(root)}"
     try:
         complete(root, work.embedder)
-        work.run(root)
+        with nullcontext() if is_honest else suppress(CodeIntelError):
+            work.run(root)
         complete(root, work.embedder)
     except CodeIntelError as error:
         yield f"the next start fails: {error.message}"
@@ -353,7 +355,8 @@ def _problems(root: Path) -> Iterator[str]:
 
 def _differences(root: Path, wanted: Expected, *, is_honest: bool) -> Iterator[str]:
     for name, rows in content(root).items():
-        if rows != wanted.content[name] and (is_honest or not name.endswith("choices")):
+        may_differ = name.startswith("map") or name.endswith("choices")
+        if rows != wanted.content[name] and (is_honest or not may_differ):
             yield f"{name} differ: {_first_difference(rows, wanted.content[name])}"
     if is_honest and (now := known(root)) != wanted.known:
         yield f"the map knows {now}, not {wanted.known}"
