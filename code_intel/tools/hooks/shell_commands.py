@@ -7,6 +7,7 @@ can compute, cannot be told; the audit of the changed files finds them later.
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import islice, product
 from pathlib import Path
@@ -271,18 +272,20 @@ def _parser() -> "Parser | None":
 def _parsed(parser: "Parser", command: str) -> "Tree":
     """Parse a command, or its start if that takes too long."""
     command = command.replace("\0", " ")  # no program gets them, and they slow the parser down
-    text, start = command.encode("utf-8", "replace"), command[:START_CHARS]
-    if len(command) <= START_CHARS:
-        return parser.parse(text)
-    deadline = monotonic() + PARSE_TIMEOUT_S
-    try:
-        return parser.parse(
-            lambda offset, _: text[offset : offset + _READ_BYTES],
-            progress_callback=lambda _offset, _error: monotonic() > deadline,
-        )
-    except ValueError:
+    for part in (command, command[:START_CHARS]):
+        with suppress(ValueError):
+            return _parsed_in_time(parser, part.encode("utf-8", "replace"))
         parser.reset()
-        return parser.parse(start.encode("utf-8", "replace"))
+    return parser.parse(b"")
+
+
+def _parsed_in_time(parser: "Parser", text: bytes) -> "Tree":
+    """Parse a text; raises ValueError if that takes too long."""
+    deadline = monotonic() + PARSE_TIMEOUT_S
+    return parser.parse(
+        lambda offset, _: text[offset : offset + _READ_BYTES],
+        progress_callback=lambda _offset, _error: monotonic() > deadline,
+    )
 
 
 def _text(node: "Node") -> str:
