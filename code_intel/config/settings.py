@@ -22,7 +22,12 @@ from code_intel.config.index_config import (
     IndexConfig,
     project_config,
 )
-from code_intel.config.reading import read_regular_file, require, unknown_key_warnings
+from code_intel.config.reading import (
+    read_regular_file,
+    require,
+    toml_values,
+    unknown_key_warnings,
+)
 from code_intel.config.shared import URL_VARIABLE, SharedConfig, shared_config
 from code_intel.config.table import (
     SETTINGS,
@@ -309,10 +314,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
 
-    import tomllib  # imported late to keep the handshake fast
-
     try:
-        return tomllib.loads(read_regular_file(path).decode("utf-8-sig"))
+        return toml_values(read_regular_file(path).decode("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
 
