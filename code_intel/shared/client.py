@@ -171,10 +171,9 @@ class SharedClient:
         try:
             return unpack(data, route.answer)
         except WireError as error:
-            raise SharedIndexError(
-                f"the answer of the server cannot be used. {error.message}".removesuffix("."),
-                is_temporary=False,
-            ) from None
+            reason = f"the answer of the server cannot be used. {error.message}".removesuffix(".")
+            self.breaker.fail(reason, 0)
+            raise SharedIndexError(reason, is_temporary=False) from None
 
     def close(self) -> None:
         """Close the connections."""

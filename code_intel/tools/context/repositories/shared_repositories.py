@@ -27,14 +27,16 @@ class SharedRepositories:
 
     Args:
         own: The service of the project's own forest.
+        has_own: Whether the project itself is listed.
     """
 
-    def __init__(self, own: CorpusService) -> None:
+    def __init__(self, own: CorpusService, *, has_own: bool = False) -> None:
         self._own = own
+        self._has_own = has_own
         self._heads: Mapping[str, Head] = {}
 
     def listed(self) -> Listed:
-        """Return the other repositories, those of the same team first; see `RepositorySource`."""
+        """Return the repositories, those of the same team first; see `RepositorySource`."""
         config = self._own.settings.shared
         connection = connection_of(self._own.settings)
         if connection is None:
@@ -45,8 +47,9 @@ class SharedRepositories:
             return Listed({}, SILENT.format(reason=error.reason))
         own = _own_name(connection)
         team = own.rpartition("/")[0]
-        others = sorted(self._heads.keys() - {own}, key=lambda name: (not _is_in(team, name), name))
-        return Listed(dict.fromkeys(others, config.url))
+        names = self._heads.keys() if self._has_own else self._heads.keys() - {own}
+        order = sorted(names, key=lambda name: (name != own, not _is_in(team, name), name))
+        return Listed(dict.fromkeys(order, config.url))
 
     def open(self, names: Sequence[str]) -> list[OpenedIndex]:
         """Return the indexes of repositories as one; nothing is asked yet."""
