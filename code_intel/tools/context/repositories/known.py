@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.context.repositories.checkouts import Checkouts, OpenProjects
-from code_intel.tools.context.repositories.shared_forest import is_complete_locally
 from code_intel.tools.context.repositories.sources import Chosen, RepositorySource, choose
 
 
@@ -28,6 +27,8 @@ def chosen_by(
     everything = Checkouts(own, projects)
     if not own.settings.shared.url:
         return choose([everything], names)
+    # Imported late: searches without a server need neither pydantic nor HTTP.
+    from code_intel.tools.context.repositories.shared_forest import is_complete_locally
     from code_intel.tools.context.repositories.shared_repositories import SharedRepositories
 
     if not to_search or is_complete_locally(own):
