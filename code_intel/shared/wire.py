@@ -26,10 +26,8 @@ MAX_BODY_BYTES = 16 << 20
 MAX_JSON_BYTES = 64 << 20
 """Maximum bytes of a body after it was decompressed."""
 MAX_DIMENSIONS = 4096
-
 LENGTH_TOLERANCE = 1e-2
 COMPRESS_LEVEL = 3
-
 MAX_QUOTES = 8
 """Maximum quotation marks for each value that a message may have: source has some, too."""
 _TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)

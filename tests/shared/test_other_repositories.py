@@ -113,6 +113,7 @@ def test_the_server_answers_for_a_project_that_is_not_indexed_yet(
     answer = two.ask("search", "check a password", *words)
     assert (two.shop, "src/auth.py") in found(answer)
     assert all(hit["commit"] for hit in answer["results"])
+    assert any(f"{two.shop} is searched as" in note for note in answer["index"]["degraded"])
 
 
 def test_uses_in_other_repositories_are_found(two: Two) -> None:

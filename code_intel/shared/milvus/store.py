@@ -88,7 +88,7 @@ class SharedStore:
     def model(self) -> str | None:
         """Return the identity of the model whose vectors searches use, or None without vectors.
 
-        With several, it is that of most chunks.
+        With several, it is that of most repositories.
         """
         return self._view.model
 

@@ -17,6 +17,10 @@ from code_intel.tools.context.repositories.sources import Listed, OpenedIndex, P
 KEY = "shared index"
 """Distinguishes the index of the server; it has a space, so it is no repository's name."""
 SILENT = "shared: {reason}; repositories of the server were not searched"
+OWN = (
+    "shared: {name} is searched as the server has it, because the local index is incomplete. "
+    "Run `code-intel sync`"
+)
 NO_VECTORS = "words only, because the repositories were pushed {how}"
 
 
@@ -58,6 +62,8 @@ class SharedRepositories:
             return []
         heads = {name: self._heads[name] for name in names}
         ids = tuple(head.generation for head in heads.values())
+        own = _own_name(connection)
+        notes = (OWN.format(name=own),) if own in heads else ()
         store = connection.repositories(ids, self._own.settings.forest.dimensions)
         return [
             OpenedIndex(
@@ -66,13 +72,13 @@ class SharedRepositories:
                 bases=[*heads] if len(heads) > 1 else [],
                 place_of=partial(_place, heads),
                 comparable=partial(self._comparable, store),
-                freshness=lambda notes: Freshness("fresh", degraded=notes),
+                freshness=lambda more: Freshness("fresh", degraded=(*more, *notes)),
                 remote=store,
             )
         ]
 
     def _comparable(self, store: RemoteStore, question: EmbeddedQuery) -> EmbeddedQuery:
-        """Return the question without its vector, and why, if the vectors there are others."""
+        """Return the question; without its vector, and why, if another model was used there."""
         if question.vector is None:
             return question
         model = store.model()
