@@ -164,7 +164,7 @@ class SharedClient:
     ) -> AnswerT:
         """Make a call; see `ask`."""
         try:
-            body = b"" if question is None else pack(question)
+            body = b"" if question is None else pack(question, MAX_BODY_BYTES)
         except TooLargeError:
             raise _too_large() from None
 

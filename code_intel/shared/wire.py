@@ -67,7 +67,7 @@ class TooLargeError(WireError):
     remedy = "Send or ask less in one request."
 
 
-def pack(value: object) -> bytes:
+def pack(value: object, limit: int = MAX_BODY_BYTES) -> bytes:
     """Return a body: JSON, compressed with gzip; a record is the list of its values.
 
     Raises:
@@ -79,7 +79,7 @@ def pack(value: object) -> bytes:
     data = text.encode("utf-8", "replace")
     packer = zlib.compressobj(COMPRESS_LEVEL, wbits=zlib.MAX_WBITS | 16)
     body = packer.compress(data) + packer.flush()
-    _check_size(body, MAX_BODY_BYTES)
+    _check_size(body, limit)
     _check_size(data, MAX_JSON_BYTES)
     return body
 
