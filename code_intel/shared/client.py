@@ -207,7 +207,7 @@ class SharedClient:
                 timeout=httpx2.Timeout(seconds),
                 follow_redirects=False,
             ) as response:
-                _check_status(response)
+                _check_status(response, has_token=bool(self.config.token))
                 for part in response.iter_raw():
                     data += part
                     if len(data) > MAX_BODY_BYTES:
@@ -243,7 +243,7 @@ class SharedClient:
             return self._http
 
 
-def _check_status(response: "httpx2.Response") -> None:
+def _check_status(response: "httpx2.Response", *, has_token: bool) -> None:
     """Refuse every status but 200.
 
     Raises:
@@ -253,6 +253,8 @@ def _check_status(response: "httpx2.Response") -> None:
     if status == HTTPStatus.OK:
         return
     text = STATUS_TEXTS.get(HTTPStatus(status)) if status in set(HTTPStatus) else None
+    if status == HTTPStatus.UNAUTHORIZED and not has_token:
+        text = f"the server needs a token, and {TOKEN_VARIABLE} is not set"
     if response.is_redirect:
         text = "the server redirects, which is not followed; correct shared.url"
     wait = 0.0

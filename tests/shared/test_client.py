@@ -203,3 +203,12 @@ def test_a_server_whose_answers_cannot_be_used_is_left_alone(
                 client.ask(GENERATION, QUESTION, 20)
         client.close()
     assert client.breaker.failures == (1 if is_left_alone else 0)
+
+
+@pytest.mark.parametrize(("token", "said"), [("", "is not set"), (TOKEN, "does not accept")])
+def test_a_missing_token_is_not_called_a_wrong_one(token: str, said: str) -> None:
+    with lying_server(saying(b"", 401)) as url:
+        client = SharedClient(SharedConfig(url, token=token))
+        with pytest.raises(SharedIndexError, match=said):
+            client.ask(GENERATION, QUESTION, 5)
+        client.close()
