@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from code_intel import __version__
 from code_intel.config import SharedConfig
@@ -24,6 +24,8 @@ from code_intel.shared.wire import MAX_BODY_BYTES, TooLargeError, WireError, pac
 
 if TYPE_CHECKING:  # importing it takes 0.1 s
     import httpx2
+
+T = TypeVar("T")
 
 CALL_TIMEOUT_S = 1.0
 """Time limit of a call to a server that has not answered for `ALIVE_S`."""
@@ -41,6 +43,8 @@ STATUS_TEXTS = {
 }
 TOO_LARGE = 413
 """The HTTP status of a request that must be sent in parts."""
+UNANSWERABLE = frozenset({200, 401, 403})
+"""Statuses after which no question is asked for a while: the next answer would be as useless."""
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed later."""
 
@@ -148,7 +152,7 @@ class SharedClient:
         try:
             result = self.call(route, question, seconds)
         except SharedIndexError as error:
-            if error.is_temporary or error.status in {401, 403}:
+            if error.is_temporary or error.status in UNANSWERABLE:
                 self.breaker.fail(error.reason, error.retry_after_s)
             raise
         self.breaker.succeed()
@@ -160,21 +164,22 @@ class SharedClient:
     ) -> AnswerT:
         """Make a call; see `ask`."""
         try:
-            body = b"" if question is None else pack(question)
+            body = b"" if question is None else pack(question, MAX_BODY_BYTES)
         except TooLargeError:
             raise _too_large() from None
-        if len(body) > MAX_BODY_BYTES:
-            raise _too_large()
-        data = _within(seconds, lambda: self._exchange(route.path, body, seconds))
-        self.sent_bytes += len(body)
-        self.received_bytes += len(data)
-        try:
+
+        def answered() -> AnswerT:
+            data = self._exchange(route.path, body, seconds)
+            self.sent_bytes += len(body)
+            self.received_bytes += len(data)
             return unpack(data, route.answer)
+
+        try:
+            return _within(seconds, answered)
         except WireError as error:
-            raise SharedIndexError(
-                f"the answer of the server cannot be used. {error.message}".removesuffix("."),
-                is_temporary=False,
-            ) from None
+            reason = f"the answer of the server cannot be used. {error.message}".removesuffix(".")
+            status = TOO_LARGE if isinstance(error, TooLargeError) else HTTPStatus.OK
+            raise SharedIndexError(reason, status=status, is_temporary=False) from None
 
     def close(self) -> None:
         """Close the connections."""
@@ -202,7 +207,7 @@ class SharedClient:
                 timeout=httpx2.Timeout(seconds),
                 follow_redirects=False,
             ) as response:
-                _check_status(response)
+                _check_status(response, has_token=bool(self.config.token))
                 for part in response.iter_raw():
                     data += part
                     if len(data) > MAX_BODY_BYTES:
@@ -238,7 +243,7 @@ class SharedClient:
             return self._http
 
 
-def _check_status(response: "httpx2.Response") -> None:
+def _check_status(response: "httpx2.Response", *, has_token: bool) -> None:
     """Refuse every status but 200.
 
     Raises:
@@ -248,6 +253,8 @@ def _check_status(response: "httpx2.Response") -> None:
     if status == HTTPStatus.OK:
         return
     text = STATUS_TEXTS.get(HTTPStatus(status)) if status in set(HTTPStatus) else None
+    if status == HTTPStatus.UNAUTHORIZED and not has_token:
+        text = f"the server needs a token, and {TOKEN_VARIABLE} is not set"
     if response.is_redirect:
         text = "the server redirects, which is not followed; correct shared.url"
     wait = 0.0
@@ -269,7 +276,7 @@ def _no_answer(seconds: float) -> SharedIndexError:
     return SharedIndexError(f"the server does not answer within {seconds:g} s")
 
 
-def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
+def _within(seconds: float, work: Callable[[], T]) -> T:
     """Return the result of `work`; abandon it after `seconds`.
 
     The time limits of the HTTP client begin after name resolution, and again with each part.
@@ -294,4 +301,4 @@ def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
         raise _no_answer(seconds) from None
     if isinstance(found, BaseException):
         raise found
-    return bytes(found)
+    return cast(T, found)

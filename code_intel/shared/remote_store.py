@@ -18,6 +18,7 @@ from code_intel.shared.client import TOO_LARGE, SharedClient, SharedIndexError
 from code_intel.shared.fields import MAX_CHUNK_ID, is_document_name, is_name
 from code_intel.shared.kept_answers import KeptAnswers
 from code_intel.shared.layers import digest_of
+from code_intel.shared.recent import Recent
 from code_intel.shared.routes import MAX_CALLS, STORE, AskStore
 from code_intel.shared.wire import vector_text
 
@@ -63,7 +64,7 @@ class RemoteStore:
         self._dimensions = dimensions
         self._client = client
         self._kept = kept
-        self._places: dict[int, ChunkPlace] = {}
+        self._places: Recent[int, ChunkPlace] = Recent(MAX_KNOWN_PLACES)
         self._cached: dict[str, tuple[object, Any]] = {}
         self._question = threading.local()
         self._whole: dict[str, Any] = {} if model is None else {"model": model}
@@ -172,9 +173,10 @@ class RemoteStore:
     def chunk_places(self, ids: Iterable[int]) -> list[ChunkPlace]:
         """Return where the chunks of `ids` that exist are; hits have brought most of them."""
         wanted = _ids(ids)
-        if missing := [chunk for chunk in wanted if chunk not in self._places]:
-            self._note(self._ask("chunk_places", missing))
-        return [self._places[chunk] for chunk in wanted if chunk in self._places]
+        known = self._places.found(wanted)
+        if missing := [chunk for chunk in wanted if chunk not in known]:
+            known |= self._noted(self._ask("chunk_places", missing))
+        return [known[chunk] for chunk in wanted if chunk in known]
 
     def chunk_rows(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
         """Return the chunks of `ids` that exist."""
@@ -234,13 +236,15 @@ class RemoteStore:
     def _hits(self, method: str, arguments: object) -> list[tuple[int, float]]:
         """Return the hits with a place, and note the places that came with them."""
         found: FoundHits = self._ask(method, arguments)
-        self._note(found.places)
-        return [hit for hit in found.hits if hit[0] in self._places]
+        noted = self._noted(found.places)
+        known = self._places.found(chunk for chunk, _ in found.hits).keys() | noted.keys()
+        return [hit for hit in found.hits if hit[0] in known]
 
-    def _note(self, places: Iterable[ChunkPlace]) -> None:
-        if len(self._places) > MAX_KNOWN_PLACES:
-            self._places = {}
-        self._places |= {place.id: place for place in places}
+    def _noted(self, places: Iterable[ChunkPlace]) -> dict[int, ChunkPlace]:
+        """Keep places, and return them by chunk."""
+        noted = {place.id: place for place in places}
+        self._places.put(noted)
+        return noted
 
     def _ask(self, method: str, arguments: object) -> Any:
         """Return the checked result of a method, kept or from the server.

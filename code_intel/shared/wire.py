@@ -7,9 +7,10 @@ import base64
 import binascii
 import json
 import math
+import re
 import zlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -27,8 +28,29 @@ MAX_JSON_BYTES = 64 << 20
 MAX_DIMENSIONS = 4096
 LENGTH_TOLERANCE = 1e-2
 COMPRESS_LEVEL = 3
+MAX_QUOTES = 8
+"""Maximum quotation marks for each value that a message may have: source has some, too."""
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 T = TypeVar("T")
+
+
+class Limits(NamedTuple):
+    """How large a message may be, after it was decompressed.
+
+    Attributes:
+        json_bytes: Its bytes.
+        values: Its values: in memory, an empty object takes a hundred times its two bytes.
+    """
+
+    json_bytes: int
+    values: int
+
+
+SMALL = Limits(4 << 20, 200_000)
+"""For a question."""
+LARGE = Limits(MAX_JSON_BYTES, 2_000_000)
+"""For files that are pushed, and for answers."""
 
 
 class WireError(UsageError):
@@ -45,7 +67,7 @@ class TooLargeError(WireError):
     remedy = "Send or ask less in one request."
 
 
-def pack(value: object) -> bytes:
+def pack(value: object, limit: int = MAX_BODY_BYTES) -> bytes:
     """Return a body: JSON, compressed with gzip; a record is the list of its values.
 
     Raises:
@@ -57,7 +79,7 @@ def pack(value: object) -> bytes:
     data = text.encode("utf-8", "replace")
     packer = zlib.compressobj(COMPRESS_LEVEL, wbits=zlib.MAX_WBITS | 16)
     body = packer.compress(data) + packer.flush()
-    _check_size(body, MAX_BODY_BYTES)
+    _check_size(body, limit)
     _check_size(data, MAX_JSON_BYTES)
     return body
 
@@ -66,21 +88,23 @@ def _values(record: Any) -> list[Any]:
     return [getattr(record, name) for name in field_names(record)]
 
 
-def unpack(body: bytes, adapter: TypeAdapter[T]) -> T:
+def unpack(body: bytes, adapter: TypeAdapter[T], limits: Limits = LARGE) -> T:
     """Return what a body says, checked; a body that is not compressed is accepted, too.
 
     Raises:
         WireError: The body is too large, is not JSON, or does not have this form.
     """
     try:
-        return adapter.validate_json(inflated(body))
+        data = inflated(body, limits.json_bytes)
+        _check_values(data, limits.values)
+        return adapter.validate_json(data)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         where = ".".join(str(part) for part in first["loc"])[:100]
         raise WireError(f"The message has a wrong form at {where or 'its start'}.") from None
 
 
-def inflated(body: bytes) -> bytes:
+def inflated(body: bytes, limit: int = MAX_JSON_BYTES) -> bytes:
     """Return a body without its compression.
 
     Raises:
@@ -89,16 +113,33 @@ def inflated(body: bytes) -> bytes:
     """
     _check_size(body, MAX_BODY_BYTES)
     if not body.startswith(b"\x1f\x8b"):
+        _check_size(body, limit)
         return body
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        data = unpacker.decompress(body, MAX_JSON_BYTES + 1)
+        data = unpacker.decompress(body, limit + 1)
     except zlib.error:
         raise WireError("The message is not compressed as gzip says.") from None
-    _check_size(data, MAX_JSON_BYTES)
+    _check_size(data, limit)
     if not unpacker.eof:
         raise WireError("The message is cut.")
     return data
+
+
+def _check_values(data: bytes, limit: int) -> None:
+    """Check the number of values before memory is used for them.
+
+    Raises:
+        TooLargeError: There are too many.
+    """
+    if data.count(b'"') > MAX_QUOTES * limit or (
+        _separators(data) > limit and _separators(_TEXT.sub(b"", data)) > limit
+    ):
+        raise TooLargeError(f"The message has more than {limit:,} values.")
+
+
+def _separators(data: bytes) -> int:
+    return sum(map(data.count, (b",", b"[", b"{")))
 
 
 def _check_size(data: bytes, limit: int) -> None:

@@ -186,3 +186,29 @@ def test_a_question_after_a_failure_does_not_wait() -> None:
         with pytest.raises(SharedIndexError, match="does not answer within"):
             client.ask(GENERATION, QUESTION, SECONDS)
         assert time.monotonic() - began < SECONDS / 2
+
+
+@pytest.mark.parametrize(
+    ("body", "is_left_alone"),
+    [(b"not json", True), (b"[" + b"[]," * wire.LARGE.values + b"[]]", False)],
+)
+def test_a_server_whose_answers_cannot_be_used_is_left_alone(
+    body: bytes,
+    is_left_alone: bool,  # noqa: FBT001
+) -> None:
+    with lying_server(saying(gzip.compress(body))) as url:
+        client = SharedClient(SharedConfig(url))
+        for _ in range(2):
+            with pytest.raises(SharedIndexError, match="cannot be used"):
+                client.ask(GENERATION, QUESTION, 20)
+        client.close()
+    assert client.breaker.failures == (1 if is_left_alone else 0)
+
+
+@pytest.mark.parametrize(("token", "said"), [("", "is not set"), (TOKEN, "does not accept")])
+def test_a_missing_token_is_not_called_a_wrong_one(token: str, said: str) -> None:
+    with lying_server(saying(b"", 401)) as url:
+        client = SharedClient(SharedConfig(url, token=token))
+        with pytest.raises(SharedIndexError, match=said):
+            client.ask(GENERATION, QUESTION, 5)
+        client.close()

@@ -63,12 +63,13 @@ class Two:
             run(capsys, "push", "--words-only", "--project", str(root))
         self.clone = team.folder / "clones" / "mine"
 
-    def use(self, *grants: str) -> None:
+    def use(self, *grants: str, is_indexed: bool = True) -> None:
         """Work as a developer with a fresh clone."""
         self.team.use(*grants)
         self.team.clone(self.roots[self.shop], "mine")
         run(self.capsys, "init", str(self.clone), "--shared", self.team.url)
-        run(self.capsys, "sync", str(self.clone), "--words-only")
+        if is_indexed:
+            run(self.capsys, "sync", str(self.clone), "--words-only")
         self.team.record.requests.clear()
 
     def ask(self, *words: str, code: int | None = None) -> dict[str, Any]:
@@ -102,6 +103,17 @@ def test_a_search_of_all_finds_code_of_other_repositories(two: Two) -> None:
     assert len([row for row in both["results"] if row["document"] == "src/auth.py"]) == 1
     last = two.ask("search", "--repo", two.billing.partition("/")[2], QUERY)
     assert found(last) == {(two.billing, "src/invoice.py")}
+
+
+@pytest.mark.parametrize("words", [["--all"], ["--repo", "shop"]])
+def test_the_server_answers_for_a_project_that_is_not_indexed_yet(
+    two: Two, words: list[str]
+) -> None:
+    two.use(f"read:{two.shop.rpartition('/')[0]}/*", is_indexed=False)
+    answer = two.ask("search", "check a password", *words)
+    assert (two.shop, "src/auth.py") in found(answer)
+    assert all(hit["commit"] for hit in answer["results"])
+    assert any(f"{two.shop} is searched as" in note for note in answer["index"]["degraded"])
 
 
 def test_uses_in_other_repositories_are_found(two: Two) -> None:

@@ -171,3 +171,20 @@ def test_the_server_masks_secrets_again_and_computes_the_tokens_itself() -> None
     assert "tr0ub4dor" not in record.body
     assert "login" in record.body.split()
     assert "login" in record.names.split()
+
+
+@pytest.mark.parametrize("value", [b"[]", b'{"a":0}', b"1", b'"x"'])
+def test_a_message_with_too_many_values_is_refused_before_they_take_memory(value: bytes) -> None:
+    body = gzip.compress(b"[" + b",".join([value] * (wire.SMALL.values + 1)) + b"]")
+    with pytest.raises(wire.TooLargeError, match="200,000 values"):
+        unpack(body, ANY, wire.SMALL)
+
+
+def test_commas_and_brackets_in_source_are_no_values() -> None:
+    text = "f(\"[{,\", '\\\\', [1, 2, {3: 4}])" * 20_000
+    assert unpack(pack([text]), ANY, wire.SMALL) == [text]
+
+
+def test_a_question_may_be_smaller_than_a_push() -> None:
+    with pytest.raises(wire.TooLargeError, match="4 MiB"):
+        unpack(gzip.compress(b'"' + b"x" * (5 << 20) + b'"'), ANY, wire.SMALL)

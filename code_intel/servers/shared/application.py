@@ -120,8 +120,9 @@ class Application:
     def _protected(self, app: ASGIApp, path: str, *, pushes: bool = False) -> ASGIApp:
         """Return an application that answers senders with a valid token only."""
         settings = self.services.settings
-        mib = settings.push_body_mib if pushes else settings.body_mib
-        admitted = SenderLimits(app, path, mib << 20, self._policy.limits.body_seconds)
+        read = settings.body_mib << 20
+        push = settings.push_body_mib << 20 if pushes else read
+        admitted = SenderLimits(app, path, push, read, self._policy.limits.body_seconds)
         return RequireAuthMiddleware(admitted, [], self._metadata_url)
 
 

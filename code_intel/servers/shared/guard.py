@@ -102,13 +102,17 @@ class SenderLimits:
         app: The handler of a route.
         route: The path of the route.
         body_bytes: Maximum size of a body.
+        read_bytes: The same for a sender that may push nothing.
         body_seconds: How long a body may take to arrive.
     """
 
-    def __init__(self, app: ASGIApp, route: str, body_bytes: int, body_seconds: float) -> None:
+    def __init__(
+        self, app: ASGIApp, route: str, body_bytes: int, read_bytes: int, body_seconds: float
+    ) -> None:
         self._app = app
         self._route = route
         self._body_bytes = body_bytes
+        self._read_bytes = read_bytes
         self._body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -123,9 +127,10 @@ class SenderLimits:
         record.principal, record.route = principal.id, self._route
         try:
             services.check_queue()
-            size = self._size(scope)
-            with services.rates.request(principal), services.bodies.reserved(size):
-                body = await self._body(receive)
+            limit = self._body_bytes if principal.is_pusher() else self._read_bytes
+            size = _size(scope, limit)
+            with services.rates.request(principal), services.bodies.reserved(principal, size):
+                body = await self._body(receive, limit)
                 record.received = len(body or b"")
                 services.rates.receive(principal, record.received)
                 if body is not None:
@@ -140,21 +145,7 @@ class SenderLimits:
             record.refused = error.refusal.error
             await refuse(error.refusal, scope, receive, send)
 
-    def _size(self, scope: Scope) -> int:
-        """Return the size that the body may have.
-
-        Raises:
-            _RefusedError: It is too large.
-        """
-        head = RequestHead("", scope["headers"])
-        sizes = [int(value) for value in head.all(b"content-length") if value.isdecimal()]
-        unknown = self._body_bytes if head.all(b"transfer-encoding") else 0
-        size = max(sizes, default=unknown)
-        if size > self._body_bytes:
-            raise _RefusedError(TOO_LARGE)
-        return size
-
-    async def _body(self, receive: Receive) -> bytes | None:
+    async def _body(self, receive: Receive, limit: int) -> bytes | None:
         """Read the body.
 
         Raises:
@@ -162,11 +153,25 @@ class SenderLimits:
         """
         try:
             with anyio.fail_after(self._body_seconds):
-                return await read_body(receive, self._body_bytes)
+                return await read_body(receive, limit)
         except TimeoutError:
             raise _RefusedError(TOO_SLOW) from None
         except OverflowError:
             raise _RefusedError(TOO_LARGE) from None
+
+
+def _size(scope: Scope, limit: int) -> int:
+    """Return the size that the body may have.
+
+    Raises:
+        _RefusedError: It is too large.
+    """
+    head = RequestHead("", scope["headers"])
+    sizes = [int(value) for value in head.all(b"content-length") if value.isdecimal()]
+    size = max(sizes, default=limit if head.all(b"transfer-encoding") else 0)
+    if size > limit:
+        raise _RefusedError(TOO_LARGE)
+    return size
 
 
 class _RefusedError(Exception):

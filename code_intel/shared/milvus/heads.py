@@ -62,9 +62,9 @@ class Records:
         rows = self._contents.listed('kind == "head"', ("repository",))
         return {str(row["repository"]) for row in rows}
 
-    def generations(self, repository: str) -> list[Generation]:
-        """Return all generations of a repository."""
-        return [*map(_generation, self._contents.of_kind("generation", [repository]).values())]
+    def generations(self, repositories: Sequence[str]) -> list[Generation]:
+        """Return all generations of repositories."""
+        return [*map(_generation, self._contents.of_kind("generation", repositories).values())]
 
     def put_generation(self, generation: Generation) -> None:
         """Write a generation, by its id and by its commit; it is no longer marked as unused."""
@@ -86,9 +86,9 @@ class Records:
             for kind in _OF_GENERATIONS:
                 self._contents.delete(f"kind == {quoted(kind)} and {any_of('digest', some)}")
 
-    def unused(self, repository: str) -> dict[str, float]:
+    def unused(self, repositories: Sequence[str]) -> dict[str, float]:
         """Return since when generations are marked as unused, in seconds."""
-        marks = self._contents.of_kind("unused", [repository]).values()
+        marks = self._contents.of_short_kind("unused", repositories)
         return {generation: float(since) for generation, since in marks}
 
     def mark_unused(self, repository: str, ids: Iterable[str], since: float) -> None:
@@ -138,10 +138,10 @@ class Records:
         key = key_of("average", repository)
         self._contents.put([Content(key, repository, "", "average", "", average)])
 
-    def pushes(self, repository: str) -> list[tuple[str, float]]:
-        """Return (layer, time of the last write) of all layers of a repository."""
-        rows = self._contents.of_kind("push", [repository]).values()
-        return [(layer, float(at)) for _, layer, at, _ in rows]
+    def pushes(self, repositories: Sequence[str]) -> list[tuple[str, str, float]]:
+        """Return (repository, layer, time of the last write) of all layers of repositories."""
+        rows = self._contents.of_short_kind("push", repositories)
+        return [(repository, layer, float(at)) for repository, layer, at, _ in rows]
 
 
 def age_of(generation: Generation) -> float:

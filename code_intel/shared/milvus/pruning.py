@@ -10,7 +10,8 @@ generation was removed, and the generations after a layer was hidden; what is ne
 """
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.shared.default_branch import DEFAULT_BRANCHES
@@ -24,6 +25,8 @@ from code_intel.shared.records import Generation, Head
 
 _OF_LAYERS = ("contents", "words", "vectors", "symbols")
 """The collections with rows of layers."""
+REPOSITORIES_PER_READ = 50
+"""Repositories of which everything is in memory at once."""
 _OLDER = key_of("older")
 _NO_REPOSITORY = "/"
 """The repository of rows that belong to none; no repository can have this name."""
@@ -54,6 +57,24 @@ class Pruned(NamedTuple):
         )
 
 
+class _Facts(NamedTuple):
+    """What is known of a repository.
+
+    Attributes:
+        repository: Its name.
+        used: The generations to which heads point.
+        generations: All generations.
+        layers: Layers, with the time of the last write.
+        unused: Since when generations are marked as unused.
+    """
+
+    repository: str
+    used: set[str]
+    generations: list[Generation]
+    layers: list[tuple[str, float]]
+    unused: Mapping[str, float] = MappingProxyType({})
+
+
 class Pruning:
     """Removes rows of one index.
 
@@ -76,9 +97,24 @@ class Pruning:
     def prune(self, grace_s: float) -> Pruned:
         """Remove what no head has needed for the grace period; see the module."""
         removed = self._drop_older(grace_s)
-        for repository in self._records.repositories():
-            removed = removed.plus(self._prune(repository, grace_s))
+        for some in batches(self._records.repositories(), REPOSITORIES_PER_READ):
+            for facts in self._facts(some):
+                removed = removed.plus(self._prune(facts, grace_s))
         return removed
+
+    def _facts(self, names: Sequence[str]) -> Iterator[_Facts]:
+        """Yield what is known of repositories, with one read of each kind for all of them."""
+        found = {name: _Facts(name, set(), [], []) for name in names}
+        unused = self._records.unused(names)
+        for head in self._records.heads(names):
+            found[head.repository].used.add(head.generation)
+        for generation in self._records.generations(names):
+            found[generation.repository].generations.append(generation)
+        for repository, layer, touched in self._records.pushes(names):
+            found[repository].layers.append((layer, touched))
+        for facts in found.values():
+            mine = {each.id for each in facts.generations} & unused.keys()
+            yield facts._replace(unused={each: unused[each] for each in mine})
 
     def prune_heads(self, age_s: float) -> list[Head]:
         """Remove the heads of branches that were not pushed for that long, and return them.
@@ -105,8 +141,8 @@ class Pruning:
     def delete(self, repository: str) -> Pruned:
         """Remove a repository at once, of older versions, too: first what makes it visible."""
         mine = repositories([repository])
-        generations = len(self._records.generations(repository))
-        layers = len(self._records.pushes(repository))
+        generations = len(self._records.generations([repository]))
+        layers = len(self._records.pushes([repository]))
         for names in (self._opened.names, *self._opened.older.values()):
             for short in ("records", *_OF_LAYERS):
                 if short in names:
@@ -116,7 +152,7 @@ class Pruning:
     def has(self, repository: str) -> bool:
         """Return whether there is anything of a repository, also in an older version."""
         records = self._records
-        found = records.heads([repository]) or records.pushes(repository)
+        found = records.heads([repository]) or records.pushes([repository])
         return bool(found) or repository in self._older_repositories()
 
     def _older_repositories(self) -> set[str]:
@@ -126,13 +162,12 @@ class Pruning:
             name for each in found for name in Records(Contents(self._engine, each)).with_heads()
         }
 
-    def _prune(self, repository: str, grace_s: float) -> Pruned:
+    def _prune(self, facts: _Facts, grace_s: float) -> Pruned:
         records, now = self._records, time.time()
-        unused = records.unused(repository)
-        used = {head.generation for head in records.heads([repository])}
+        repository, used, unused = facts.repository, facts.used, facts.unused
         kept: list[Generation] = []
         gone: list[Generation] = []
-        for each in records.generations(repository):
+        for each in facts.generations:
             is_expired = each.id in unused and now - unused[each.id] >= grace_s
             (gone if is_expired and each.id not in used else kept).append(each)
         if not self._is_dry:
@@ -145,7 +180,7 @@ class Pruning:
         needed = _layers_of(kept)
         layers = [
             layer
-            for layer, touched in records.pushes(repository)
+            for layer, touched in facts.layers
             if layer not in needed and now - touched >= grace_s
         ]
         removed = layers if self._is_dry else self._remove_layers(repository, layers)
@@ -169,7 +204,7 @@ class Pruning:
         keys = {key_of("layer", layer): layer for layer in layers}
         finished = self._contents.get(keys)
         self._contents.remove(finished)
-        needed = _layers_of(self._records.generations(repository))
+        needed = _layers_of(self._records.generations([repository]))
         self._contents.put(
             Content(key, repository, keys[key], "layer", "", value)
             for key, value in finished.items()

@@ -21,10 +21,10 @@ from code_intel.shared.milvus import literals
 from code_intel.shared.milvus.contents import key_of
 from code_intel.shared.milvus.engine import Found
 from code_intel.shared.milvus.reading import Reading
-from code_intel.shared.milvus.recent import Recent
 from code_intel.shared.milvus.symbol_rows import SymbolRow, by_likeness, by_place
 from code_intel.shared.milvus.view import DocumentPlace, HiddenFiles, View
 from code_intel.shared.milvus.weights import Counts, question
+from code_intel.shared.recent import Recent
 from code_intel.shared.records import Generation
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class SharedStore:
     def model(self) -> str | None:
         """Return the identity of the model whose vectors searches use, or None without vectors.
 
-        With several, it is that of most chunks.
+        With several, it is that of most repositories.
         """
         return self._view.model
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from code_intel.errors import NotFoundError
 from code_intel.shared.milvus.contents import Contents, key_of
 from code_intel.shared.milvus.engine import Consistency
-from code_intel.shared.milvus.recent import Recent
 from code_intel.shared.milvus.weights import Counts, added
+from code_intel.shared.recent import Recent
 
 MAX_LISTINGS = 64
 MAX_SIZES = 200_000

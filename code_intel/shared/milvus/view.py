@@ -1,5 +1,6 @@
 """Decide which files of which layers are visible, and how they are named."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -195,8 +196,6 @@ def _check(generations: Sequence[Generation]) -> None:
 
 
 def _model(generations: Sequence[Generation]) -> str | None:
-    chunks: dict[str, int] = {}
-    for each in generations:
-        if each.model:
-            chunks[each.model] = chunks.get(each.model, 0) + each.chunks
-    return max(sorted(chunks), key=lambda model: chunks[model], default=None)
+    """Return the model of most repositories: the pusher of one says how many chunks it has."""
+    repositories = Counter(each.model for each in generations if each.model)
+    return max(sorted(repositories), key=repositories.__getitem__, default=None)

@@ -87,7 +87,7 @@ def _repositories_answer(
         question.query, question.top_k, question.per_file, explain=question.explain
     )
     try:
-        chosen = chosen_by(service, opened, question.repositories)
+        chosen = chosen_by(service, opened, question.repositories, to_search=True)
         found = search_repositories(service, chosen, asked, opened.union)
     finally:
         if projects is None:

@@ -155,6 +155,14 @@ def test_a_question_creates_no_collections(running: Instance) -> None:
     assert len(found(running, token, "retry").agreements) == 1
 
 
+def test_a_push_that_is_refused_creates_no_collections(running: Instance) -> None:
+    body = pack(["team/web", "map", False])
+    for grant, status in (("read:team/*", 403), ("push:other/*", 404)):
+        path = "/v1/map/push/delete-branch"
+        assert running.ask("POST", path, body, running.token(grant)).status == status
+    assert not running.services.index.has_agreements()
+
+
 def test_what_is_deleted_or_pruned_includes_agreements(running: Instance) -> None:
     token = running.token("read:**")
     index = running.services.index

@@ -172,13 +172,13 @@ def test_an_instance_reads_only_as_many_bodies_as_its_memory_allows(running: Ins
         slow.sendall(head.encode())
         while running.services.bodies.free > 1000:
             pass
-        refused = running.ask("POST", "/v1/echo", b"x" * 2000, token)
+        refused = running.ask("POST", "/v1/echo", b"x" * 100_000, token)
         assert (refused.status, refused.json()["error"]) == (503, "busy")
         assert refused.headers["retry-after"] == "2"
         assert running.ask("POST", "/v1/echo", b"abc", token).status == 200
     while running.services.bodies.free < MIB:
         pass
-    assert running.ask("POST", "/v1/echo", b"x" * 2000, token).status == 200
+    assert running.ask("POST", "/v1/echo", b"x" * 100_000, token).status == 200
 
 
 def test_a_request_is_refused_if_too_many_wait(tmp_path: Path) -> None:

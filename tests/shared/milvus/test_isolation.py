@@ -103,6 +103,16 @@ def test_only_vectors_of_one_model_are_compared(shared_index: SharedIndex, name:
     assert shared_index.store([without]).vector_hits(vector_of("q"), 9) == []
 
 
+def test_one_repository_cannot_choose_the_model_of_many(
+    shared_index: SharedIndex, name: str
+) -> None:
+    honest = [pushed(shared_index, f"{name}/{each}", TEXTS) for each in ("one", "two")]
+    many = {f"{number}.py": f"x = {number}\n" for number in range(20)}
+    other = pushed(shared_index, f"{name}/other", many, model="no such model")
+    assert other.chunks > sum(each.chunks for each in honest)
+    assert shared_index.store([*honest, other]).model() == MODEL
+
+
 def test_heads_are_those_that_may_be_read(shared_index: SharedIndex, name: str) -> None:
     for each in ("one", "two", "three"):
         pushed(shared_index, f"{name}/{each}", TEXTS)

@@ -1,6 +1,6 @@
 """What no head needs is removed later, and only that."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -273,15 +273,16 @@ def test_a_layer_that_is_used_again_during_a_prune_is_put_back(
     pushed(index, "team/shop", OTHER)
     index.prune(0)
     revert = Push(index, "team/shop", FIRST)
-    pushes = Records.pushes
+    heads, calls = Records.heads, []
 
-    def finish_after(records: Records, repository: str) -> list[tuple[str, float]]:
-        found = pushes(records, repository)
-        monkeypatch.setattr(Records, "pushes", pushes)
-        revert.finish()
+    def finish_after(records: Records, repositories: Sequence[str] = ()) -> list[Head]:
+        found = heads(records, repositories)
+        calls.append(repositories)
+        if len(calls) == 2:  # the generation was removed, and its layers were not
+            revert.finish()
         return found
 
-    monkeypatch.setattr(Records, "pushes", finish_after)
+    monkeypatch.setattr(Records, "heads", finish_after)
     assert index.prune(0) == Pruned(1)
     found = index.generation(first.id)
     assert found is not None

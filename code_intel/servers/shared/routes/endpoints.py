@@ -213,9 +213,11 @@ def agreements(caller: Caller, asked: FindAgreements) -> FoundAgreements:
 
 
 def _of_agreements(endpoint: Endpoint) -> Endpoint:
-    """Return the same endpoint for the index of agreements."""
+    """Return the same endpoint for the index of agreements, which the first push creates."""
 
     def answer(caller: Caller, asked: Any) -> object:
+        is_finish = isinstance(asked, routes.FinishPush)
+        caller.require("push", (asked.generation if is_finish else asked).repository)
         services = replace(caller.services, index=caller.services.index.agreements)
         return endpoint.answer(caller._replace(services=services), asked)
 

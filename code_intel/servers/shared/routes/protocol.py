@@ -3,8 +3,10 @@
 `endpoints` has what the protocol can do; this module reads and writes the bodies.
 """
 
+import threading
 import time
 from functools import partial
+from typing import Any
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -15,11 +17,13 @@ from code_intel.servers.shared.routes.endpoints import ENDPOINTS, MAP_ENDPOINTS,
 from code_intel.servers.shared.services import Caller
 from code_intel.shared.deadlines import TIMEOUT_HEADER, time_limit
 from code_intel.shared.routes import VERSION
-from code_intel.shared.wire import pack, unpack
+from code_intel.shared.wire import LARGE, SMALL, pack, unpack
 
 MAX_SECONDS = 600.0
 """How long a request may take whose sender does not say how long it waits."""
 MAX_DIGITS = 10
+_large = threading.BoundedSemaphore(2)
+"""Large bodies that are checked at the same time: each may take some hundred megabytes."""
 
 
 async def _handle(endpoint: Endpoint, caller: Caller, request: Request) -> Response:
@@ -32,9 +36,16 @@ async def _handle(endpoint: Endpoint, caller: Caller, request: Request) -> Respo
 
 
 def _answer(endpoint: Endpoint, caller: Caller, body: bytes, ends: float) -> bytes:
-    question = unpack(body, endpoint.route.question) if endpoint.verb == "POST" else None
+    question = _question(endpoint, body) if endpoint.verb == "POST" else None
     with time_limit(ends - time.monotonic()):
         return pack(endpoint.answer(caller, question))
+
+
+def _question(endpoint: Endpoint, body: bytes) -> Any:
+    if not endpoint.has_large_body:
+        return unpack(body, endpoint.route.question, SMALL)
+    with _large:
+        return unpack(body, endpoint.route.question, LARGE)
 
 
 def _end(request: Request) -> float:

@@ -67,11 +67,13 @@ class Checkouts:
     Args:
         own: The service of the project's own forest.
         projects: Opens the other projects.
+        has_own: Whether the project itself is listed.
     """
 
-    def __init__(self, own: CorpusService, projects: OpenProjects) -> None:
+    def __init__(self, own: CorpusService, projects: OpenProjects, *, has_own: bool = True) -> None:
         self._own = own
         self._projects = projects
+        self._has_own = has_own
         self._own_name = own.settings.shared.repository or repository_name(own.settings.root)
 
     def listed(self) -> Listed:
@@ -80,9 +82,10 @@ class Checkouts:
         Raises:
             StorageError: The list of the workspace cannot be read.
         """
-        found = {self._own_name: str(self._own.settings.root)}
+        found = {self._own_name: str(self._own.settings.root)} if self._has_own else {}
         for entry in read_workspace(self._own.settings):
-            found.setdefault(entry.name, str(entry.root))
+            if entry.name != self._own_name:
+                found[entry.name] = str(entry.root)
         return Listed(found)
 
     def open(self, names: Sequence[str]) -> list[OpenedIndex]:

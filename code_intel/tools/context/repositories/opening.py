@@ -22,13 +22,15 @@ RepositoryNames = Annotated[
 ]
 
 
-def chosen_repositories(context: GatewayContext, names: Sequence[str]) -> Chosen:
-    """Return the indexes that names mean; this blocks.
+def chosen_repositories(
+    context: GatewayContext, names: Sequence[str], *, to_search: bool = False
+) -> Chosen:
+    """Return the indexes that names mean; this blocks. See `chosen_by`.
 
     Raises:
         CodeIntelError: See `choose`.
     """
-    return chosen_by(forest_service(context), context.projects, names)
+    return chosen_by(forest_service(context), context.projects, names, to_search=to_search)
 
 
 async def search_others(
@@ -43,7 +45,7 @@ async def search_others(
     """
 
     def search() -> SearchAnswer:
-        chosen = chosen_repositories(context, names)
+        chosen = chosen_repositories(context, names, to_search=True)
         service = forest_service(context)
         return search_repositories(service, chosen, asked, context.projects.union)
 

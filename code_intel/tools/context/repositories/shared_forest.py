@@ -41,7 +41,7 @@ def ask_shared(
     note that says why.
     """
     config = service.settings.shared
-    if not config.url or _is_complete(service):
+    if not config.url or is_complete_locally(service):
         return None, ()
     connection = connection_of(service.settings)
     if connection is None:
@@ -64,7 +64,7 @@ def ask_shared(
     return SearchAnswer(tuple(hits), Freshness("fresh", files, 0, degraded, commit)), ()
 
 
-def _is_complete(service: "CorpusService") -> bool:
+def is_complete_locally(service: "CorpusService") -> bool:
     """Return whether the local index can answer alone."""
     try:
         store = service.index.store

@@ -17,6 +17,10 @@ from code_intel.tools.context.repositories.sources import Listed, OpenedIndex, P
 KEY = "shared index"
 """Distinguishes the index of the server; it has a space, so it is no repository's name."""
 SILENT = "shared: {reason}; repositories of the server were not searched"
+OWN = (
+    "shared: {name} is searched as the server has it, because the local index is incomplete. "
+    "Run `code-intel sync`"
+)
 NO_VECTORS = "words only, because the repositories were pushed {how}"
 
 
@@ -27,14 +31,16 @@ class SharedRepositories:
 
     Args:
         own: The service of the project's own forest.
+        has_own: Whether the project itself is listed.
     """
 
-    def __init__(self, own: CorpusService) -> None:
+    def __init__(self, own: CorpusService, *, has_own: bool = False) -> None:
         self._own = own
+        self._has_own = has_own
         self._heads: Mapping[str, Head] = {}
 
     def listed(self) -> Listed:
-        """Return the other repositories, those of the same team first; see `RepositorySource`."""
+        """Return the repositories, those of the same team first; see `RepositorySource`."""
         config = self._own.settings.shared
         connection = connection_of(self._own.settings)
         if connection is None:
@@ -45,8 +51,9 @@ class SharedRepositories:
             return Listed({}, SILENT.format(reason=error.reason))
         own = _own_name(connection)
         team = own.rpartition("/")[0]
-        others = sorted(self._heads.keys() - {own}, key=lambda name: (not _is_in(team, name), name))
-        return Listed(dict.fromkeys(others, config.url))
+        names = self._heads.keys() if self._has_own else self._heads.keys() - {own}
+        order = sorted(names, key=lambda name: (name != own, not _is_in(team, name), name))
+        return Listed(dict.fromkeys(order, config.url))
 
     def open(self, names: Sequence[str]) -> list[OpenedIndex]:
         """Return the indexes of repositories as one; nothing is asked yet."""
@@ -55,6 +62,8 @@ class SharedRepositories:
             return []
         heads = {name: self._heads[name] for name in names}
         ids = tuple(head.generation for head in heads.values())
+        own = _own_name(connection)
+        notes = (OWN.format(name=own),) if own in heads else ()
         store = connection.repositories(ids, self._own.settings.forest.dimensions)
         return [
             OpenedIndex(
@@ -63,13 +72,13 @@ class SharedRepositories:
                 bases=[*heads] if len(heads) > 1 else [],
                 place_of=partial(_place, heads),
                 comparable=partial(self._comparable, store),
-                freshness=lambda notes: Freshness("fresh", degraded=notes),
+                freshness=lambda more: Freshness("fresh", degraded=(*more, *notes)),
                 remote=store,
             )
         ]
 
     def _comparable(self, store: RemoteStore, question: EmbeddedQuery) -> EmbeddedQuery:
-        """Return the question without its vector, and why, if the vectors there are others."""
+        """Return the question; without its vector, and why, if another model was used there."""
         if question.vector is None:
             return question
         model = store.model()
