@@ -34,15 +34,15 @@ from code_intel.learned.recall.calibration import fitted
 from code_intel.learned.recall.recall import Card, recall
 from code_intel.learned.status.validity import lookup_name
 from code_intel.records import READY_SCORE, VERIFICATION_SCORE, Agreement
-from code_intel.shared.agreements.candidates import MAP_BRANCH, find_agreements
+from code_intel.servers.shared.routes.endpoints import complete
+from code_intel.shared.agreements.candidates import MAP_BRANCH, asked_maps, find_agreements
 from code_intel.shared.agreements.pushing import AgreementSource
 from code_intel.shared.agreements.scoring import scored
 from code_intel.shared.agreements.texts import shared_text
 from code_intel.shared.agreements.wire import FindAgreements, FoundAgreement
 from code_intel.shared.cards import card_digest
 from code_intel.shared.layers import digest_of, plan_layers
-from code_intel.shared.pushes import PushedChunk, PushedFile
-from code_intel.shared.records import Generation
+from code_intel.shared.records import Generation, SharedChunk, SharedFile
 from code_intel.shared.wire import vector_bytes, vector_text
 
 COMMIT = "0" * 40
@@ -112,10 +112,10 @@ def in_engine(found: Sequence[FoundAgreement], embedder: Embedder) -> Iterator[C
                 (row,) = source.chunks_of([each.path])
                 card = card_digest(embedder.identity, row.card)
                 vectors[card] = vector_bytes(each.vector)
-                chunk = PushedChunk(0, 1, row.end_line, row.text, row.symbols, card)
+                chunk = SharedChunk(0, 1, row.end_line, row.text, row.symbols, card)
                 digest = source.documents[each.path].digest
-                pushed = PushedFile(each.path, digest, "markdown", 1, 1, (chunk,), (), ())
-                files.append(pushed.record())
+                pushed = SharedFile(each.path, digest, "markdown", 1, 1, (chunk,), (), ())
+                files.append(complete(pushed))
             digests = {path: row.digest for path, row in source.documents.items()}
             plan = plan_layers(repository, SETTINGS, digests, None, {})
             index.agreements.write(repository, plan.new, files, vectors)
@@ -128,7 +128,8 @@ def in_engine(found: Sequence[FoundAgreement], embedder: Embedder) -> Iterator[C
         def candidates(query: str, vector: Any) -> Sequence[FoundAgreement]:
             text = vector_text(np.ascontiguousarray(vector, "<f4").tobytes())
             question = FindAgreements(tuple(query_words(query)), text, embedder.identity)
-            return find_agreements(index.agreements, lambda _: True, question).agreements
+            maps = asked_maps(index, lambda _: True, question)
+            return find_agreements(index, maps, question).agreements
 
         yield candidates
 

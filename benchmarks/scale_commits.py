@@ -11,9 +11,11 @@ import numpy as np
 
 from code_intel.chunking import decode, parse_file
 from code_intel.index.corpus import MAX_FILE_BYTES, priority
-from code_intel.shared import pushes, wire
+from code_intel.servers.shared.routes.endpoints import complete
+from code_intel.shared import wire
 from code_intel.shared.cards import card_digest
 from code_intel.shared.records import SharedChunk, SharedFile
+from code_intel.shared.routes import PUSH_FILES, SendFiles
 
 MODEL = "multilingual-e5-small/int8/onnxruntime-1"
 LAYER = "0" * 32
@@ -52,7 +54,7 @@ def shared_file(name: str, text: str) -> SharedFile:
     chunks = tuple(
         SharedChunk(
             each.position, each.start_line, each.end_line, each.text, each.symbols,
-            card_digest(MODEL, each.card), "", "",
+            card_digest(MODEL, each.card),
         )
         for each in parsed.chunks
     )  # fmt: skip
@@ -111,12 +113,10 @@ def _pushed(repository: Path, number: int, commit: str, numbers: dict[str, int])
             changes += (place, -1 if left is None else len(files[-1].chunks))
     new = {chunk.card for file in files for chunk in file.chunks} - old - {""}
     vectors = {card: wire.vector_text(_some_vector(card)) for card in new}
-    packed = wire.pack(
-        pushes.PushFiles("team/shop", LAYER, tuple(map(pushes.pushed_file, files)), vectors)
-    )
+    packed = wire.pack(SendFiles("team/shop", LAYER, tuple(files), vectors))
     started = time.process_time()
-    for file in wire.unpack(packed, pushes.PUSH_FILES).files:
-        file.record()
+    for file in wire.unpack(packed, PUSH_FILES.question).files:
+        complete(file)
     served = time.process_time() - started
     return Commit(
         number,

@@ -1,5 +1,6 @@
 """Run Milvus Lite in its own process, which several clients can use."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -16,7 +17,10 @@ def milvus_server(folder: Path) -> Iterator[str]:
         port = taken.getsockname()[1]
     command = [str(Path(sys.executable).with_name("milvus-lite")), "server"]
     command += ["--data-dir", str(folder), "--host", "127.0.0.1", "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    environ = os.environ | {"PYTHONUNBUFFERED": "1"}  # its line "listening" is waited for
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ
+    ) as process:
         try:
             assert process.stdout is not None
             assert b"listening" in process.stdout.readline()

@@ -16,7 +16,8 @@ from code_intel.shared.agreements.pushing import AgreementSource
 from code_intel.shared.agreements.texts import shared_text
 from code_intel.shared.agreements.wire import MAP_PREFIX
 from code_intel.shared.client import SharedClient
-from code_intel.shared.pushing import Commit, Pusher
+from code_intel.shared.pushed_commit import PushedCommit
+from code_intel.shared.pushing import Pusher
 from served import settings_of
 from servers.shared.instances import Instance
 
@@ -69,7 +70,7 @@ def push_texts(
     embedder = LazyEmbedder(settings, corpus="map") if settings else None
     with closing(SharedClient(config)) as client:
         pusher = Pusher(client, repository, source, running.folder, 0, embedder, prefix=MAP_PREFIX)
-        pusher.push(Commit(commit, MAP_BRANCH, source.documents, {}))
+        pusher.push(PushedCommit(commit, MAP_BRANCH, source.documents, {}))
 
 
 @contextmanager

@@ -44,7 +44,7 @@ class AgreementProblem(CodeIntelError):  # noqa: N818 - mostly listed, not raise
         kind: The kind of problem.
         reason: The problem as a sentence.
         line: The line of the problem, counted from 1; 0 if unknown.
-        field: The key of the front matter that is wrong; empty if it is another part.
+        field: The key of the front matter that is wrong; empty if it is outside the front matter.
     """
 
     code = "agreement_unreadable"

@@ -1,7 +1,8 @@
 """Parse a text and run the query of its language, within limits.
 
-Error recovery, and queries on trees with many errors or much nesting, take quadratic time. Real
-files take milliseconds; a file that takes longer than `PARSE_TIMEOUT_S` is not parsed.
+Error recovery, and queries on trees with many errors or much nesting, take quadratic time; some
+texts of 200 bytes would never be parsed. Real files take milliseconds; a file that takes longer
+than `PARSE_TIMEOUT_S` is not parsed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -53,20 +54,17 @@ def parse(
         raise ValueError("too many unclosed comments")
     grammar, query = grammar_of(language)
     deadline = monotonic() + PARSE_TIMEOUT_S
-    if len(encoded) <= MAX_BROKEN_QUERY_BYTES // 8:
-        root = Parser(grammar).parse(encoded).root_node
-    else:
-        try:
-            root = (
-                Parser(grammar)
-                .parse(
-                    lambda offset, _: encoded[offset : offset + _READ_BYTES],
-                    progress_callback=lambda _offset, _error: monotonic() > deadline,
-                )
-                .root_node
+    try:
+        root = (
+            Parser(grammar)
+            .parse(
+                lambda offset, _: encoded[offset : offset + _READ_BYTES],
+                progress_callback=lambda _offset, _error: monotonic() > deadline,
             )
-        except ValueError:
-            raise ValueError("takes too long to parse") from None
+            .root_node
+        )
+    except ValueError:
+        raise ValueError("takes too long to parse") from None
     if root.has_error and _is_mostly_errors(root):
         raise ValueError("the text does not follow the grammar")
     if ranges is not None:

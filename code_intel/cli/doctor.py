@@ -1,6 +1,7 @@
 """Check configurations, databases, agreements, sessions, hooks and command registries.
 
-Prints each finding with its remedy, and changes nothing. Exits with 1 if something does not work.
+Also asks the server of a shared index whether it accepts the token and has the repository. Prints
+each finding with its remedy, and changes nothing. Exits with 1 if something does not work.
 """
 
 import argparse

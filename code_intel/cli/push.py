@@ -5,6 +5,13 @@ with the vectors that the server does not have. If it is stopped, the next run c
 the commit that is checked out: files that git does not track stay on this machine, and with changed
 files nothing is pushed. Secrets are masked before they are indexed. The server is `shared.url` of
 config.toml, or CODE_INTEL_SHARED_URL; CODE_INTEL_SHARED_TOKEN has the token.
+
+With --whole, all files are sent again, as one layer. `code-intel shared prune` then removes the
+texts of earlier commits, if no other branch has them. Use it if a text was pushed by mistake.
+
+With --delete-branch, nothing is pushed: the branch of that name is removed from the server, for a
+job that runs when a branch is deleted. It is no error if the server does not have it. --json is
+then `server`, `repository`, `branch`, `commit`: that of the branch, or null; `dry_run`.
 """
 
 import argparse
@@ -23,8 +30,9 @@ from code_intel.foundation import revisions
 from code_intel.foundation.text import counted
 from code_intel.shared.agreements.pushing import MapPush, push_map
 from code_intel.shared.connection import Connection, connection_of
-from code_intel.shared.pushing import Commit, Pusher, PushReport, commit_of
-from code_intel.shared.wire import is_branch
+from code_intel.shared.fields import is_branch
+from code_intel.shared.pushed_commit import PushedCommit, commit_of
+from code_intel.shared.pushing import Pusher, PushReport
 from code_intel.tools.context.corpus_service import CorpusService, open_project
 
 MAX_NAMES = 200
@@ -47,16 +55,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--words-only", action="store_true", help="push no vectors, for machines without a model"
     )
     parser.add_argument(
+        "--whole",
+        action="store_true",
+        help="send all files again, so that no text of earlier commits is kept for this branch",
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="say what would be sent; send no files"
+    )
+    parser.add_argument(
+        "--delete-branch", metavar="NAME", help="remove this branch from the server; push nothing"
     )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Push the commit that is checked out."""
+    """Push the commit that is checked out, or remove a branch."""
     began = time.monotonic()
     settings = project_of(args)
     connection = _connection(settings)
+    if args.delete_branch is not None:
+        return _delete_branch(args, connection)
     branch = _branch(settings, args.branch)
     notes = [CLEAR_TEXT] if sends_in_clear(settings.shared) else []
     services = open_project(settings)
@@ -79,13 +97,27 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _delete_branch(args: argparse.Namespace, connection: Connection) -> int:
+    """Remove a branch from the server."""
+    branch = _checked(args.delete_branch)
+    commit = connection.delete_branch(branch, dry_run=args.dry_run)
+    connection.client.close()
+    server, repository = connection.client.config.url, connection.repository
+    data = {"server": server, "repository": repository, "branch": branch, "commit": commit}
+    place = f"{branch} of {repository} at {server}"
+    done = "Would remove" if args.dry_run else "Removed"
+    text = f"{done} {place} ({commit[:12]})." if commit else f"There is no {place}."
+    emit(args, data | {"dry_run": args.dry_run}, text)
+    return 0
+
+
 def _push(
     service: CorpusService,
     connection: Connection,
     branch: str,
     args: argparse.Namespace,
     advance: Advance,
-) -> tuple[Commit, PushReport]:
+) -> tuple[PushedCommit, PushReport]:
     """Index the project, and push its commit."""
     synced = update_words(service, advance)
     index = service.index
@@ -105,6 +137,7 @@ def _push(
         None if args.words_only else service.embedder,
         VectorCache(Path(service.settings.cache_dir)),
         lambda done, total: advance(done, total, "push: files"),
+        whole=args.whole,
     )
     return commit, pusher.push(commit, dry_run=args.dry_run)
 
@@ -120,7 +153,9 @@ def _push_map(
         return None
     for_map, forest = services
     embedder = None if args.words_only else for_map.embedder
-    return push_map(settings, forest.index, connection, embedder, dry_run=args.dry_run)
+    return push_map(
+        settings, forest.index, connection, embedder, dry_run=args.dry_run, whole=args.whole
+    )
 
 
 def _map_lines(pushed: MapPush) -> list[str]:
@@ -171,12 +206,21 @@ def _branch(settings: Settings, named: str | None) -> str:
             hint="Name the branch: `code-intel push --branch main`.",
             details={"field": "branch"},
         )
+    return _checked(branch)
+
+
+def _checked(branch: str) -> str:
+    """Return the name of a branch.
+
+    Raises:
+        UsageError: It cannot be one.
+    """
     if not is_branch(branch):
         raise UsageError("branch is not the name of a branch.", details={"field": "branch"})
     return branch
 
 
-def _data(connection: Connection, commit: Commit, report: PushReport) -> dict[str, Any]:
+def _data(connection: Connection, commit: PushedCommit, report: PushReport) -> dict[str, Any]:
     """Return what was pushed as JSON."""
     return {
         "server": connection.client.config.url,
@@ -193,6 +237,7 @@ def _data(connection: Connection, commit: Commit, report: PushReport) -> dict[st
         "chunks": report.chunks,
         "embedded": report.embedded,
         "reused": report.reused,
+        "unusable": report.unusable,
         "sent_bytes": report.sent_bytes,
         "received_bytes": report.received_bytes,
         "left_out": dict(commit.left_out),
@@ -216,5 +261,6 @@ def _lines(data: dict[str, Any]) -> list[str]:
         *(names if data["dry_run"] else []),
         f"  {sent}: {vectors}",
         f"  {size}, {data['seconds']} s",
+        *([f"  {data['unusable']} chunks without a usable vector"] if data["unusable"] else ()),
         *(f"  {counted(n, 'file')} left out: {why}" for why, n in data["left_out"].items()),
     ]

@@ -6,9 +6,13 @@ asks an example question about the project. It exits with 1 if nothing is likely
 one query per line from standard input and prints one JSON object per line. A gateway of the project
 that runs answers a query at once; otherwise the command opens the indexes and the model itself.
 
-`--all` searches the source of this project and of all others of the workspace (`code-intel
-workspace`) in one ranking, and `--repo NAME` that of one. Each hit then shows its repository, in
-JSON as `repository` and `commit`; `document` is a name in that repository.
+`--all` searches the source of this project, of all projects of its workspace (`code-intel
+workspace`) and of the repositories on the server of the shared index (docs/shared.md), in one
+ranking. `--repo NAME` searches that repository only; it may be repeated, and `shop` is enough for
+`team/shop` if no other name ends so. Agreements are not searched. A checkout on this machine comes
+before the same repository on the server. If the server does not answer, a note says so. A search of
+all takes 200 repositories at most: those of this machine, then those of the same team. Each hit
+shows its repository, in JSON as `repository` and `commit`; `document` is a name in that repository.
 
 The ranking of the source is a table of signals. `--explain` prints the points that each signal gave
 to a file; they add up to its score. In JSON, a result has them as `ranking` (`row`, `points`,
@@ -89,10 +93,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--repo",
         action="append",
         metavar="NAME",
-        help="search this repository of the workspace instead; may be repeated",
+        help="search this repository of the workspace or the server instead; may be repeated",
     )
     parser.add_argument(
-        "--all", action="store_true", help="search this project and all others of the workspace"
+        "--all",
+        action="store_true",
+        help="search this project, and all others of the workspace and the server",
     )
     parser.add_argument(
         "--why-not", metavar="FILE", help="say where a file of the source lost, instead of the hits"
@@ -133,7 +139,7 @@ def _check_repositories(args: argparse.Namespace) -> None:
 
 
 def _ask_gateway(settings: Settings, args: argparse.Namespace) -> HookOutput | None:
-    """Return the answer of the gateway that runs for this project; None if there is none."""
+    """Return the answer of the gateway that runs for this project, or None."""
     terminal = terminal_of(settings, {})
     question = _question(" ".join(args.query), args)
     request = TerminalRequest(

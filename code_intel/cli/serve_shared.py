@@ -1,8 +1,8 @@
 """Serve the shared index of many repositories over HTTP: MCP at /mcp, the API below /v1.
 
 Instances have no state: any number of them can serve the same index, behind a balancer. The
-configuration is a TOML file; docs/shared.md describes it. `code-intel shared token` manages the
-tokens. It stops on SIGTERM, after the running requests.
+configuration is a TOML file; docs/shared-server.md describes it. `code-intel shared token` manages
+the tokens. It stops on SIGTERM, after the running requests.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from code_intel.config import load_settings
 from code_intel.errors import ConfigError
-from code_intel.foundation.installing import install_command
+from code_intel.foundation.installing import extra_hint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +37,6 @@ def run(args: argparse.Namespace) -> NoReturn:
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"serve-shared needs the package {error.name}, which is not installed.",
-            hint=f"Run: {install_command('code-intel[shared]')}",
+            hint=extra_hint("shared"),
         ) from None
     serve_shared(settings.model_copy(update=changes), load_settings(args.config.absolute().parent))

@@ -1,4 +1,10 @@
-"""Show what is indexed, what is missing, and the status of agreements; write nothing."""
+"""Show what is indexed, what is missing, and the status of agreements; write nothing.
+
+In a project with a shared index, the server is asked, too.
+
+--json: with a shared index, `shared` {url, repository, commit, error}: what the server has of the
+project, or why it has nothing.
+"""
 
 import argparse
 from pathlib import Path

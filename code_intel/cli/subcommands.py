@@ -70,8 +70,8 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
         "shared": _group(
             "shared",
             token="create, list, rotate and revoke tokens",  # noqa: S106 - a description
-            prune="remove generations and layers that no branch needs",
-            delete="remove a repository from the index",
+            prune="remove what no branch needs, and old branches",
+            delete="remove a repository or a branch from the index",
         ),
         "shared token": _group(
             "shared.token",

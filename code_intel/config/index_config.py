@@ -120,23 +120,42 @@ def load_index_config(path: Path) -> IndexConfig:
         notes=(*notes, *size_notes, *_unknown_key_notes(path, raw)),
         raw=MappingProxyType(raw),
     )
-    if config.db_path.is_dir():
+    if _is_folder(path, "db_path", config.db_path):
         raise ConfigError(
             f"{path}: db_path names a folder: {config.db_path}.", details={"field": "db_path"}
         )
     return with_model_dir(config, path_from_config(path, model_dir)) if model_dir else config
 
 
+def _is_folder(file: Path, key: str, path: Path) -> bool:
+    """Return whether a configured path is a folder.
+
+    Raises:
+        ConfigError: The system cannot look it up, for example because it is too long.
+    """
+    try:
+        return path.is_dir()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(
+            f"{file}: {key} cannot be used: {reason}.", details={"field": key}
+        ) from error
+
+
 def with_model_dir(config: IndexConfig, folder: Path) -> IndexConfig:
     """Return the config with another `model_dir`, and with the folder of its model if it exists.
 
     The default model comes with its package, so devrag's copy in that folder is not used.
+
+    Raises:
+        ConfigError: The system cannot look up the folder.
     """
     notes = config.notes
-    if not folder.is_dir():
+    if not _is_folder(config.path, "model_dir", folder):
         notes = (*notes, f"{config.path}: model_dir: {folder} does not exist.")
     last = config.model.rpartition("/")[2]
-    found = [path for path in (folder / config.model, folder / last) if path.is_dir()]
+    candidates = (folder / config.model, folder / last)
+    found = [path for path in candidates if _is_folder(config.path, "model.name", path)]
     model = str(found[0]) if found and last != DEFAULT_MODEL else config.model
     return replace(config, model_dir=folder, model=model, notes=notes)
 

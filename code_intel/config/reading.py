@@ -5,6 +5,7 @@ import re
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from code_intel.errors import ConfigError
 from code_intel.foundation.text import counted
@@ -15,6 +16,8 @@ MAX_WARNINGS = 10
 """Maximum number of unknown keys that are named in warnings."""
 MAX_KEY_CHARS = 64
 """Maximum length of a key that a message repeats."""
+MAX_DOTS = 1000
+"""Maximum number of dots in a line of TOML: long dotted keys take quadratic time."""
 _NAME = re.compile(rf"[\w.$@-]{{1,{MAX_KEY_CHARS}}}")
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -32,6 +35,22 @@ def read_regular_file(path: Path, max_bytes: int = MAX_CONFIG_BYTES) -> bytes:
     if len(data) > max_bytes:
         raise OSError(f"it is larger than {max_bytes // 1024**2} MiB")
     return data
+
+
+def toml_values(text: str) -> dict[str, Any]:
+    """Return the values of a TOML file, which others may have written.
+
+    Raises:
+        ValueError: It is not TOML, or too deeply nested.
+    """
+    import tomllib  # imported late to keep the handshake fast
+
+    if any(line.count(".") > MAX_DOTS for line in text.split("\n")):
+        raise ValueError(f"a line has more than {MAX_DOTS:,} dots")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 # A condition, not a switch.

@@ -22,7 +22,12 @@ from code_intel.config.index_config import (
     IndexConfig,
     project_config,
 )
-from code_intel.config.reading import read_regular_file, require, unknown_key_warnings
+from code_intel.config.reading import (
+    read_regular_file,
+    require,
+    toml_values,
+    unknown_key_warnings,
+)
 from code_intel.config.shared import URL_VARIABLE, SharedConfig, shared_config
 from code_intel.config.table import (
     SETTINGS,
@@ -130,7 +135,7 @@ class Settings:
     def decisions(self) -> tuple[Path, ...]:
         """The folders of decision records: the map's other patterns, without their globs.
 
-        A folder that contains the agreements, such as the whole project, is none.
+        A folder that contains the agreements, such as the whole project, does not count.
         """
         folders = (self.map.path.parent / _without_glob(text) for text in self.map.patterns)
         found = dict.fromkeys(Path(os.path.normpath(folder.absolute())) for folder in folders)
@@ -321,10 +326,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
 
-    import tomllib  # imported late to keep the handshake fast
-
     try:
-        return tomllib.loads(read_regular_file(path).decode("utf-8-sig"))
+        return toml_values(read_regular_file(path).decode("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from error
 

@@ -3,8 +3,12 @@
 `config.toml` comes with the repository, so a URL in it is only a proposal. Nothing is sent to a
 server before the user of this machine has named it, with `code-intel init --shared URL` or
 `CODE_INTEL_SHARED_URL` (docs/decisions/0096).
+
+The token comes from the environment, or from a file in the user's state folder, because some
+clients do not pass variables with tokens to the servers that they start.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +21,8 @@ from code_intel.foundation.state_folder import project_digest
 TRUSTED_SERVERS = "shared-servers"
 """The file in the user's state folder with the servers that the user has named: per line, the
 digest of a project (see `state_folder.project_digest`) and an address."""
+TOKENS = "shared-tokens"
+"""The file in the user's state folder with tokens: per line, an address and a token."""
 TOKEN_VARIABLE = "CODE_INTEL_SHARED_TOKEN"  # noqa: S105 - the name of a variable
 URL_VARIABLE = "CODE_INTEL_SHARED_URL"
 NOT_TRUSTED = (
@@ -35,7 +41,7 @@ class SharedConfig:
         url: The address of the server, without a `/` at the end; empty without a shared index.
         repository: The name of this project there; empty: the name from the git remote.
         map: Whether agreements are shared, too.
-        token: The bearer token, or empty.
+        token: The bearer token, of the environment or the user's file; or empty.
         problem: Why the server cannot be used on this machine, or empty.
     """
 
@@ -64,7 +70,7 @@ def shared_config(
     """
     url, token = str(values["url"]).rstrip("/"), str(values["token"]).strip()
     repository = str(values["repository"])
-    problem = ""
+    token, problem = (token, "") if token or not url else saved_token(state, url)
     if url and not is_server(url):
         problem = "shared.url is not an http or https URL without user, query and fragment"
     elif repository and not is_repository(repository):
@@ -97,6 +103,25 @@ def sends_in_clear(config: SharedConfig) -> bool:
     """Return whether a token would be sent unencrypted over a network."""
     parts = urlsplit(config.url)
     return bool(config.token) and parts.scheme == "http" and parts.hostname not in _LOOPBACK
+
+
+def saved_token(state: Path, url: str) -> tuple[str, str]:
+    """Return the token that the user has saved for a server, and why it cannot be used.
+
+    Another user must not be able to read it.
+    """
+    file = state / TOKENS
+    try:
+        readers = file.stat().st_mode & 0o077
+        lines = read_regular_file(file).decode("ascii").splitlines()
+    except FileNotFoundError:
+        return "", ""
+    except (OSError, ValueError):
+        return "", f"{file} cannot be read"
+    if readers and os.name == "posix":
+        return "", f"other users may read {file}; run `chmod 600 {file}`"
+    tokens = dict(line.split(" ", 1) for line in lines if " " in line)
+    return tokens.get(url, "").strip(), ""
 
 
 def trusted_lines(state: Path) -> list[str]:

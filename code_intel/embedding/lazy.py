@@ -102,7 +102,7 @@ ENGINES = (
         sentence_transformers_engine.identity,
         sentence_transformers_engine.SentenceTransformersEngine,
         dimensions=0,
-        packages=("code-intel[sentence-transformers]",),
+        packages=("sentence-transformers>=5",),
     ),
 )
 """The engines by preference; see docs/decisions/0003, 0004 and 0015."""

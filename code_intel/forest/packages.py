@@ -8,12 +8,12 @@ its cache.
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from code_intel.config.reading import toml_values
 from code_intel.index.safe_files import read_inside
 
 MAX_FOLDERS = 400
@@ -32,7 +32,9 @@ _MARKERS: Mapping[str, tuple[str, ...]] = {
     "vendor": ("modules.txt", "autoload.php"),
 }
 """Files of which one must be in the folder; without it, the folder is the project's own."""
-_GO_REQUIREMENT = re.compile(r"^\s*(?:require\s+)?([\w.~/-]+)\s+(v[\w.+-]+)", re.MULTILINE)
+_GO_REQUIREMENT = re.compile(
+    r"^[^\S\n]*(?:require[^\S\n]+)?([\w.~/-]+)[^\S\n]+(v[\w.+-]+)", re.MULTILINE
+)
 _CRATE = re.compile(r"[\w-]+")
 _VERSION = re.compile(r"[\w.+-]+")
 
@@ -124,11 +126,12 @@ def _cargo(root: Path, home: Path | None) -> Iterable[PackageFolder]:
     if registry is None:
         return
     try:
-        packages = tomllib.loads(_text(root, "Cargo.lock")).get("package", [])
-    except tomllib.TOMLDecodeError:
+        packages = toml_values(_text(root, "Cargo.lock")).get("package", [])
+    except ValueError:
         return
     sources = _folders(registry)
-    for package in packages if isinstance(packages, list) else []:
+    listed = packages if isinstance(packages, list) else []
+    for package in (each for each in listed if isinstance(each, dict)):
         name, version = (str(package.get(key, "")) for key in ("name", "version"))
         if not _CRATE.fullmatch(name) or not _VERSION.fullmatch(version):
             continue

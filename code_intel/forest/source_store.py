@@ -4,9 +4,10 @@ The index of one project is `index.store.Store`, in SQLite. Others are the share
 indexes as one. `tests/forest/source_store` has the tests that each of them must pass.
 """
 
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
 from code_intel.records import Definition
@@ -18,6 +19,33 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     Vector = NDArray[np.float32]
 
 ResultT = TypeVar("ResultT")
+Column = Literal["body", "names"]
+Hits = list[tuple[int, float]]
+"""Chunk ids with their scores, best first."""
+
+SEPARATOR = "//"
+"""Between a repository and the path in the name of a document of several repositories; no name of a
+repository contains it."""
+
+
+class Memo:
+    """Values that were computed from an index; any thread may use it."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[object, Any]] = {}
+        self._locks: dict[str, threading.RLock] = {}
+
+    def cached(
+        self, name: str, version: object, compute: Callable[[ResultT | None], ResultT]
+    ) -> ResultT:
+        """Return a value; see `SourceStore.cached`. Two threads do not compute it at once."""
+        with self._locks.setdefault(name, threading.RLock()):
+            known, value = self._values.get(name, (None, None))
+            if version is None or known != version:
+                value = compute(value)
+                if version is not None:
+                    self._values[name] = (version, value)
+            return cast(ResultT, value)
 
 
 class SourceStore(Protocol):
@@ -46,9 +74,7 @@ class SourceStore(Protocol):
 
     # --- candidates
 
-    def word_hits(
-        self, terms: Iterable[str], column: Literal["body", "names"], limit: int
-    ) -> list[tuple[int, float]]:
+    def word_hits(self, terms: Iterable[str], column: Column, limit: int) -> Hits:
         """Return (chunk id, BM25) of chunks with any of `terms`, best first; higher is better.
 
         Terms are tokens as `chunking.words` returns them.
@@ -57,7 +83,7 @@ class SourceStore(Protocol):
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Return the number of chunks, and for each token that occurs, that of chunks with it."""
 
-    def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
+    def vector_hits(self, query: "Vector", limit: int) -> Hits:
         """Return (chunk id, cosine) of the nearest chunks, best first."""
 
     def definition_chunks(self, name: str) -> list[int]:

@@ -5,23 +5,21 @@ shown. So a developer's files lie over a shared index, and several repositories 
 together (docs/decisions/0093).
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
-from code_intel.forest.source_store import SourceStore
-from code_intel.forest.union.parts import MORE, Column, Hits, Part, search_shown, shown_chunks
+from code_intel.forest.source_store import Column, Hits, Memo, SourceStore
+from code_intel.forest.union.parts import MORE, Part, search_shown, shown_chunks
 from code_intel.forest.union.words import UnionWords
 from code_intel.index.corpus import priority
 from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit, normalize_symbol
 from code_intel.records import Definition
 
-if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
+if TYPE_CHECKING:
+    from code_intel.forest.source_store import Vector
 
 ResultT = TypeVar("ResultT")
 
@@ -45,7 +43,7 @@ class UnionStore:
     ) -> None:
         self.parts = tuple(parts)
         self._can_search = can_search
-        self._cached: dict[str, tuple[object, Any]] = {}
+        self._memo = Memo()
         self._words = UnionWords(self.parts, self.cached)
 
     def over(self, parts: Iterable[Part]) -> "UnionStore":
@@ -55,7 +53,7 @@ class UnionStore:
         again as a whole.
         """
         union = UnionStore(parts, self._can_search)
-        union._cached = self._cached
+        union._memo = self._memo
         return union
 
     def part_of(self, document: str) -> tuple[Part, str]:
@@ -95,19 +93,14 @@ class UnionStore:
 
     def revision(self) -> str:
         """Return a value that changes when a document does, or the documents that are shown."""
-        parts = [(p.prefix, p.store.revision(), hash(frozenset(p.hidden))) for p in self.parts]
-        return repr(parts)
+        parts = [(p.prefix, p.store.revision(), *sorted(p.hidden)) for p in self.parts]
+        return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def cached(
         self, name: str, version: object, compute: Callable[[ResultT | None], ResultT]
     ) -> ResultT:
         """Return a value computed from the indexes; compute it again when `version` changes."""
-        known, value = self._cached.get(name, (None, None))
-        if version is None or known != version:
-            value = compute(value)
-            if version is not None:
-                self._cached[name] = (version, value)
-        return cast(ResultT, value)
+        return self._memo.cached(name, version, compute)
 
     def model(self) -> str | None:
         """Return the identity of the model whose vectors searches use, or None without vectors."""

@@ -52,6 +52,7 @@ class Disk(NamedTuple):
     fsync: Callable[..., None] = os.fsync
     truncate: Callable[..., None] = os.ftruncate
     chmod: Callable[..., None] = os.chmod
+    chown: Callable[..., None] = getattr(os, "chown", lambda *_: None)
     rename: Callable[..., None] = os.replace
     link: Callable[..., None] = os.link
     unlink: Callable[..., None] = os.unlink
@@ -62,11 +63,13 @@ class Disk(NamedTuple):
 DISK = Disk()
 
 
-def replace(path: Path, data: bytes, *, flushed: bool = True) -> None:
+def replace(
+    path: Path, data: bytes, *, owner: tuple[int, int] | None = None, flushed: bool = True
+) -> None:
     """Write `data` to `path`, replacing a file and keeping its mode; creates missing folders.
 
-    Without `flushed` the old file may return after a power loss, until the next flushed change in
-    that folder.
+    Without `owner`, a user and a group, the new file belongs to the caller. Without `flushed` the
+    old file may return after a power loss, until the next flushed change in that folder.
 
     Raises:
         StorageError: The write failed. The old file remains, or the new file if only its folder
@@ -74,18 +77,26 @@ def replace(path: Path, data: bytes, *, flushed: bool = True) -> None:
     """
     with _storage_errors(path, "written"):
         make_folder(path.parent)
-        with _temporary(path, data, _mode(path)) as temporary:
+        with _temporary(path, data, _mode(path), owner) as temporary:
             DISK.rename(temporary, path)
         _sync_folder(path.parent, flushed=flushed)
 
 
-def create(path: Path, data: bytes, mode: int | None = None, *, flushed: bool = True) -> None:
+def create(
+    path: Path,
+    data: bytes,
+    mode: int | None = None,
+    *,
+    owner: tuple[int, int] | None = None,
+    flushed: bool = True,
+) -> None:
     """Write `data` to a new file; creates missing folders. One of two concurrent calls succeeds.
 
     Args:
         path: The file.
         data: The whole content.
         mode: Its permissions; None for those that the umask gives.
+        owner: See `replace`.
         flushed: See `replace`.
 
     Raises:
@@ -94,7 +105,7 @@ def create(path: Path, data: bytes, mode: int | None = None, *, flushed: bool = 
     """
     with _storage_errors(path, "created"):
         make_folder(path.parent)
-        with _temporary(path, data, mode) as temporary:
+        with _temporary(path, data, mode, owner) as temporary:
             _rename_without_replacing(temporary, path)
         try:
             _sync_folder(path.parent, flushed=flushed)
@@ -286,12 +297,16 @@ def _mode(path: Path) -> int | None:
 
 
 @contextmanager
-def _temporary(path: Path, data: bytes, mode: int | None) -> Iterator[Path]:
+def _temporary(
+    path: Path, data: bytes, mode: int | None, owner: tuple[int, int] | None
+) -> Iterator[Path]:
     """Write `data` to a flushed temporary file in the same folder; remove it after an error."""
     temporary = path.parent / f".{path.name[:40]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
         handle = DISK.open(temporary, _CREATE_NEW, 0o666 if mode is None else 0o600)
         try:
+            if owner is not None:
+                DISK.chown(temporary, *owner)
             if mode is not None:
                 DISK.chmod(temporary, mode)
             rest = memoryview(data)

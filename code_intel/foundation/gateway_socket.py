@@ -91,8 +91,8 @@ def find_project(start: str) -> str | None:
 
 
 def has_sockets() -> bool:
-    """Return whether this system has Unix sockets."""
-    return hasattr(socket, "AF_UNIX")
+    """Return whether this system has Unix sockets, and users with numbers."""
+    return hasattr(socket, "AF_UNIX") and hasattr(os, "getuid")
 
 
 def socket_path(root: str | os.PathLike[str]) -> str:

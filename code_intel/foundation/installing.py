@@ -17,6 +17,14 @@ def install_command(*packages: str, again: bool = False) -> str:
     return install if find_spec("pip") else f"{python} -m ensurepip && {install}"
 
 
+def extra_hint(extra: str) -> str:
+    """Return how to install an extra; the package comes from a clone or a wheel, not from PyPI."""
+    return (
+        f"Install the extra: `./setup.sh --with-{extra}` in a clone, or `pip install"
+        f" 'WHEEL[{extra}]'` with the path or URL of the wheel."
+    )
+
+
 def version_of(package: str) -> str:
     """Return the version of an installed package, from the name of the folder of its metadata.
 

@@ -7,7 +7,7 @@ reported to the indexer, and the error says whether it is being repaired.
 import errno
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from code_intel.index.opening import (
     UNUSABLE,
     backup_path,
     connect_writable,
+    flushing,
     immediate,
     inspect,
     set_aside,
@@ -122,9 +123,9 @@ class Database:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         return [found[0] + more] if found else []
 
-    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """Execute a statement in its own transaction, or in the open one."""
-        with self.batch():
+    def write(self, sql: str, values: Sequence[Any] = (), *, flushed: bool = False) -> None:
+        """Execute a statement in its own transaction, or in the open one; see `batch`."""
+        with self.batch(flushed=flushed):
             self.rows(sql, values)
 
     def version_token(self) -> tuple[int, ...] | None:
@@ -148,9 +149,17 @@ class Database:
             return self.size()
 
     @contextmanager
-    def batch(self) -> Iterator[apsw.Connection]:
-        """Run the block in a write transaction, or in a savepoint inside another batch."""
-        with self._open_connection() as connection, immediate(connection):
+    def batch(self, *, flushed: bool = False) -> Iterator[apsw.Connection]:
+        """Run the block in a write transaction, or in a savepoint inside another batch.
+
+        With `flushed`, an outer batch also survives a power loss. The files restore all but the
+        user's choices, so only these need it.
+        """
+        with (
+            self._open_connection() as connection,
+            flushing(connection) if flushed else nullcontext(),
+            immediate(connection),
+        ):
             if self._is_newer(connection):
                 raise self._unusable_error("newer")
             yield connection

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from code_intel.index.corpus import EXCLUDED_FOLDERS, NEVER_FOLDERS, TOOL_MARKERS
 from code_intel.index.safe_files import read_inside
@@ -16,8 +16,12 @@ from code_intel.index.safe_files import read_inside
 if TYPE_CHECKING:  # most projects are in git, and need no patterns
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-Rules = Sequence[tuple[bool, re.Pattern[str]]]
+Expression = Any
+"""An expression of `re` or of `re2`, which has no types."""
+Rules = Sequence[tuple[bool, Expression]]
 """(whether the line ignores, its expression) for each line of a .gitignore file."""
+MAX_STARS = 3
+"""Of an expression for `re`; one of them may be that of the folders before the name."""
 _FOLDER = "ps_d"
 """pathspec's name for the slash after a matched folder."""
 
@@ -66,18 +70,44 @@ def _read(base: Path, name: str) -> Rules:
     except (OSError, ValueError):
         return ()
     patterns = (_pattern(line) for line in text.split("\n"))
-    return [(bool(p.include), p.regex) for p in patterns if p is not None and p.regex is not None]
+    found = (
+        (bool(p.include), _in_linear_time(p.regex))
+        for p in patterns
+        if p is not None and p.regex is not None
+    )
+    return [(include, regex) for include, regex in found if regex is not None]
 
 
 def _pattern(line: str) -> "GitIgnoreSpecPattern | None":
-    """Parse a line; return None for a pattern that git ignores as invalid, such as a lone `!`."""
+    """Parse a line; return None for an invalid pattern, such as a lone `!` or the range `[z-a]`."""
     from pathspec.patterns.gitignore import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     try:
         return GitIgnoreSpecPattern(line)
-    except GitIgnorePatternError:
+    except (GitIgnorePatternError, re.error):
         return None
+
+
+def _in_linear_time(regex: re.Pattern[str]) -> Expression | None:
+    """Return an expression that takes linear time: `re` tries all ways to divide a name by stars.
+
+    It is None if there is no such expression.
+    """
+    if regex.pattern.count("*") <= MAX_STARS:
+        return regex
+    import re2  # slower than `re` for short names
+
+    options = re2.Options()
+    options.log_errors = False  # it would write to stderr
+    try:
+        return re2.compile(_encodable(regex.pattern), options)
+    except re2.error:
+        return None
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _ignored(path: str, rules_by_folder: Mapping[str, Rules]) -> bool:
@@ -89,11 +119,13 @@ def _ignored(path: str, rules_by_folder: Mapping[str, Rules]) -> bool:
     return False
 
 
-def _matches(regex: re.Pattern[str], path: str) -> bool:
+def _matches(regex: Expression, path: str) -> bool:
     """Return whether an expression matches `path` itself, not only a folder above it."""
+    path = path if isinstance(regex, re.Pattern) else _encodable(path)
     if _FOLDER not in regex.groupindex:
         found = regex.search(path)
         # `a/**` matches what is in the folder, not the folder.
         return found is not None and not (path.endswith("/") and found.end() == len(path))
-    slashes = [found.start(_FOLDER) for found in regex.finditer(path)]
+    group = regex.groupindex[_FOLDER]  # re2 knows groups by number only
+    slashes = [found.start(group) for found in regex.finditer(path)]
     return bool(slashes) and slashes[-1] in {-1, len(path) - 1}

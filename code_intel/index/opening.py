@@ -175,8 +175,11 @@ def _replace_older(path: Path) -> tuple[apsw.Connection | None, str]:
         for suffix in _JOURNALS:
             remove(Path(f"{file}{suffix}"), flushed=False)
     remove(new_path, flushed=False)
-    with closing(_create(new_path)) as connection, connection:
-        connection.executemany("INSERT INTO choices VALUES (?, ?)", choices)
+    with closing(_create(new_path)) as connection:
+        with connection:
+            connection.executemany("INSERT INTO choices VALUES (?, ?)", choices)
+        # Closing would do this, too, but report no error. The journal does not move with the file.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     move(new_path, path, overwrite=True)
     return _connection(path), ""
 
@@ -249,6 +252,19 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
         if not connection.get_autocommit():
             connection.execute("ROLLBACK")
         raise
+
+
+@contextmanager
+def flushing(connection: apsw.Connection) -> Iterator[None]:
+    """Flush the transactions of the block to the disk; do nothing inside a transaction."""
+    if not connection.get_autocommit():
+        yield
+        return
+    connection.pragma("synchronous", "full")
+    try:
+        yield
+    finally:
+        connection.pragma("synchronous", "normal")
 
 
 def _connection(

@@ -155,7 +155,7 @@ def split_names(names: str) -> tuple[str, ...]:
 
 
 def match_any(terms: Iterable[str]) -> str:
-    """Return the FTS5 expression for texts with any of some tokens; empty if there are none.
+    """Return the FTS5 expression for texts with any of some tokens; empty without tokens.
 
     The tokens are quoted, so FTS5 syntax in them has no effect.
     """

@@ -93,9 +93,12 @@ class Store:
         self.close()
 
     @contextmanager
-    def batch(self) -> Iterator[None]:
-        """Run the block in a write transaction, or in a savepoint inside another batch."""
-        with self._db.batch():
+    def batch(self, *, flushed: bool = False) -> Iterator[None]:
+        """Run the block in a write transaction, or in a savepoint inside another batch.
+
+        With `flushed`, an outer batch survives a power loss.
+        """
+        with self._db.batch(flushed=flushed):
             yield
 
     @contextmanager
@@ -350,9 +353,10 @@ class Store:
     def choose(self, path: str, wanted: bool | None) -> None:  # noqa: FBT001 - one of three values
         """Store whether the user wants a document; None lets the patterns decide again."""
         if wanted is None:
-            self._db.write("DELETE FROM choices WHERE path = ?", (path,))
+            self._db.write("DELETE FROM choices WHERE path = ?", (path,), flushed=True)
         else:
-            self._db.write("INSERT OR REPLACE INTO choices VALUES (?, ?)", (path, int(wanted)))
+            sql = "INSERT OR REPLACE INTO choices VALUES (?, ?)"
+            self._db.write(sql, (path, int(wanted)), flushed=True)
 
     def vacuum(self) -> tuple[int, int]:
         """Return unused space to the operating system; return the file's size before and after.

@@ -140,7 +140,7 @@ class MapFiles:
 
 
 def content_of(path: Path) -> bytes | None:
-    """Return the bytes of a file; None if there is none.
+    """Return the bytes of a file; None if it does not exist.
 
     Raises:
         StorageError: It cannot be read.

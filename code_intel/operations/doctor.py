@@ -15,6 +15,7 @@ from code_intel.learned.status.agreement_status import standings
 from code_intel.operations.plans import PLAN_FILE_KINDS
 from code_intel.operations.project import is_set_up, setup_command
 from code_intel.operations.registry_findings import registry_findings
+from code_intel.operations.shared_server import shared_findings
 from code_intel.operations.upstreams import upstream_findings
 from code_intel.planning import place
 from code_intel.planning import settings as plan_settings
@@ -126,6 +127,7 @@ def _project_findings(
         ("sessions", _session_findings(settings)),
         ("plans", _plan_findings(settings)),
         ("upstreams", upstream_findings(settings)),
+        ("shared", shared_findings(settings)),
         ("hooks", _hook_findings(settings)),
     ]
 

@@ -256,7 +256,7 @@ def state_of(session: Session | None, broken: str, hours: float) -> str:
     """Return `open`, `ended`, `expired` or `broken`.
 
     Args:
-        session: The session after its last valid record; None if there is none.
+        session: The session after its last valid record; None without one.
         broken: Why later records are invalid; empty if all are valid.
         hours: Hours after which it expires.
     """

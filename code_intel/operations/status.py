@@ -17,6 +17,7 @@ from code_intel.learned.recall.calibration import described
 from code_intel.learned.status.agreement_status import standings
 from code_intel.learned.status.snapshot import SnapshotCache
 from code_intel.operations.project import is_set_up, setup_command
+from code_intel.operations.shared_server import shared_line, shared_status
 from code_intel.operations.upstreams import upstream_lines, upstream_status
 from code_intel.tools.context.corpus_service import CorpusService, open_project
 from code_intel.tools.declaration import Answer
@@ -56,6 +57,8 @@ def status_data(
     for service in services:
         data[service.index.config.corpus] = service_status(service)
     data["upstreams"] = upstream_status(settings)
+    if (shared := shared_status(settings)) is not None:
+        data["shared"] = shared
     known = standings(settings, forest, cache=cache)
     data["agreements"] = dict(Counter(each.listed_status for each in known))
     data["git"] = [each.what for each in misshared(settings)]
@@ -73,6 +76,7 @@ def _lines(settings: Settings, data: Mapping[str, Any]) -> Iterator[str]:
         groups = (SkippedFiles(**group) for group in data[corpus].get("skipped_files", ()))
         yield from (f"{'':<11}{group.sentence()}" for group in groups)
     yield from upstream_lines(data["upstreams"])
+    yield from shared_line(data.get("shared"))
     if not is_set_up(settings):
         yield f"The project is not set up. Run `{setup_command(settings)}`."
     counts = ", ".join(f"{n} {name}" for name, n in data["agreements"].items())

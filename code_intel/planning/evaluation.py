@@ -6,7 +6,7 @@ strict mode they are two, and all keywords must be found: while one is missing, 
 to stay below the requested confidence.
 
 The score says how well results fit the expectations. It does not say whether they are right: right
-results often have fewer of the expected words. So the confidence is another number, the chance that
+results often have fewer of the expected words. So the confidence is the chance that
 the first result is right, which depends on its lead over the next ones and on its similarity to the
 query (docs/decisions/0090).
 """

@@ -1,4 +1,4 @@
-"""Describe what a plan may be told: in a call, by a preset or by `.gistdex/config.json`.
+"""Describe what a plan accepts: in a call, by a preset or by `.gistdex/config.json`.
 
 Each field, its bounds and its description are stated here once, with the names of seed 003. None
 and empty lists mean that something is not said.

@@ -56,13 +56,13 @@ def write(root: Path, plan: QueryPlan, project: Path | None = None) -> Path | No
 
 
 def page_of(root: Path, goal: str) -> Path | None:
-    """Return the page of a goal, None if there is none."""
+    """Return the page of a goal, or None."""
     name, known = _slot(root, goal)
     return PAGES.path(root, name) if known else None
 
 
 def remove(root: Path, plan: QueryPlan) -> Path | None:
-    """Remove the page of a plan that has failed since; return its file, None if there is none."""
+    """Remove the page of a plan that has failed since; return its file, or None."""
     name, known = _slot(root, plan.goal)
     is_own = known is not None and known.plan_id == plan.id
     return PAGES.path(root, name) if is_own and PAGES.remove(root, [name]) else None

@@ -78,7 +78,7 @@ class _Job:
     vectors: Future[RegistryVectors] = field(default_factory=Future)
 
     def outcome(self) -> tuple[RegistryVectors | None, str]:
-        """Return the vectors, or why there are none."""
+        """Return the vectors, or why they are missing."""
         commands = len(self.loaded.index.commands)
         if not self.vectors.done():
             missing = min(self.missing, commands)
@@ -114,7 +114,7 @@ class CommandVectors:
     def of(
         self, loaded: LoadedRegistry, patience: float | None = None
     ) -> tuple[RegistryVectors | None, str]:
-        """Return the vectors of a registry, or why there are none; wait for `patience` seconds."""
+        """Return a registry's vectors, or why they are missing; wait for `patience` seconds."""
         job, reason = self._job(loaded)
         if job is None:
             return None, reason
@@ -139,7 +139,7 @@ class CommandVectors:
         self._threads.shutdown()
 
     def _job(self, loaded: LoadedRegistry) -> tuple[_Job | None, str]:
-        """Return the job of a registry, begun if necessary, or why there is none."""
+        """Return the job of a registry, begun if necessary, or why it cannot run."""
         identity = self._embedder.identity
         with self._lock:
             if not loaded.index.commands or self._is_closed:

@@ -44,7 +44,7 @@ class CommandOptions:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a registry; `usage` and `options` are None without such a key.
+    """One command of a registry; without such a key, `usage` and `options` have the value None.
 
     `variables` are pairs of `uv-NAME` and what it is, where the registry tells of them. A command
     that is a prompt file of a client (`sources`) has the `origin` and the `file`, relative to the

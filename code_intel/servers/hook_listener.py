@@ -37,7 +37,7 @@ DEAD_S = 24 * 3600
 ServeLink = Callable[[SocketStream], Awaitable[None]]
 ServeRelay = Callable[[SocketStream, bytes], Awaitable[None]]
 AnswerHook = Callable[[HookRequest], Awaitable[HookOutput | None]]
-"""Answers one request; None is no answer, so that the process that asked does the work itself."""
+"""Answers one request; with None, the process that asked does the work itself."""
 
 
 async def listen_for_hooks(root: Path, answer: AnswerHook) -> None:

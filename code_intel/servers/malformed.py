@@ -59,8 +59,14 @@ def _refusal(error: Exception) -> JSONRPCError | None:
             code=PARSE_ERROR, message="Each line must be JSON in UTF-8, at most 16 MiB long."
         )
     request_id = message.get("id") if isinstance(message, dict) else None
-    is_valid = isinstance(request_id, int | str) and not isinstance(request_id, bool)
-    return JSONRPCError(jsonrpc="2.0", id=request_id if is_valid else None, error=data)
+    return JSONRPCError(jsonrpc="2.0", id=request_id if _is_id(request_id) else None, error=data)
+
+
+def _is_id(value: object) -> bool:
+    """Return whether an answer can carry an id: one with a lone surrogate cannot be written."""
+    if isinstance(value, str):
+        return not any("\ud800" <= char <= "\udfff" for char in value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _parse_leniently(line: str) -> object:

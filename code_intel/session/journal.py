@@ -141,7 +141,7 @@ def encode(
 
 
 def decode(line: bytes) -> JournalRecord:
-    """Return the event of a journal line; raises ValueError or KeyError if it is not one."""
+    """Return the event of a journal line; raises ValueError, KeyError or TypeError without one."""
     row = json.loads(line)
     return JournalRecord(row["seq"], row["at"], Event(row["event"]), row["data"])
 

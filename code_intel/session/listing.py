@@ -19,7 +19,7 @@ from code_intel.session.phases import Intent, Phase
 
 State = Literal["open", "ended", "expired", "broken"]
 FileState = tuple[int, ...]
-"""Numbers that change when a file changes; empty if there is none."""
+"""Numbers that change when a file changes; empty without one."""
 
 
 class SessionSummary(NamedTuple):
@@ -70,7 +70,7 @@ def list_sessions(
 
 
 def file_state(path: Path) -> FileState:
-    """Return numbers that change when a file changes; () if there is none."""
+    """Return numbers that change when a file changes; () without one."""
     try:
         found = path.stat(follow_symlinks=False)
     except OSError:

@@ -380,7 +380,7 @@ def after_outcome(session: "Session") -> str:
     words = session.query if len(session.query) <= _MAX_HINT_CHARS else _NEXT_REQUEST
     call = f"start_session(intent={_quoted(session.intent)}, query={_quoted(words)})"
     return (
-        f"Call {call}, with the words of the next request if it is another one. To correct the "
+        f"Call {call}, with the words of the next request, if there is one. To correct the "
         "outcome, call record_outcome with the same session_id."
     )
 

@@ -232,7 +232,7 @@ class Session(NamedTuple):
         seal: SHA-256 of the secret in its handle.
         root: The path of the project when it began.
         demands: What READY requires: `evidence`, or `counts` as in earlier versions.
-        risk_reason: Why the risk is what it is; empty under the demands of counts.
+        risk_reason: The reason for the risk; empty under the demands of counts.
         phase_seq: Number of the event that led to the current phase.
         missing: What the last submit_understanding lacked, as `key: have/need`.
         short_circuit: The map's last verdict: band, symbol, score, failed guards; or empty.

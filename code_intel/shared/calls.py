@@ -5,7 +5,7 @@ other result. A hit comes with the place of its chunk, so that a ranking asks le
 that a shared index answers with nothing (`pages`, `latest`, `commit_hits`) do not travel.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -14,91 +14,76 @@ from pydantic import Field, TypeAdapter
 from code_intel.forest.source_store import SourceStore
 from code_intel.index.rows import ChunkPlace, ChunkRow
 from code_intel.records import Definition
-from code_intel.shared.wire import (
-    MAX_CALLS,
-    MAX_GENERATIONS,
+from code_intel.shared.fields import (
     MAX_ITEMS,
     ChunkId,
     Count,
+    Document,
+    Empty,
     Hex,
     Name,
+    NameLines,
+    Names,
     OptionalHex,
-    Path,
+    RecordForm,
     Score,
+    Signature,
     Text,
     Word,
-    vector_bytes,
-    vector_of,
 )
+from code_intel.shared.routes import VectorText
+from code_intel.shared.wire import vector_bytes, vector_of
 
 MAX_TERMS = 500
 MAX_HITS = 4096
-MAX_SYMBOLS = 1000
 
 Terms = Annotated[tuple[Name, ...], Field(max_length=MAX_TERMS)]
 Limit = Annotated[int, Field(ge=0, le=MAX_HITS)]
 Ids = Annotated[tuple[ChunkId, ...], Field(max_length=4 * MAX_HITS)]
-Paths = Annotated[tuple[Path, ...], Field(max_length=MAX_ITEMS)]
-Symbols = Annotated[tuple[Name, ...], Field(max_length=MAX_SYMBOLS)]
+Paths = Annotated[tuple[Document, ...], Field(max_length=MAX_ITEMS)]
 Hits = Annotated[list[tuple[ChunkId, Score]], Field(max_length=MAX_HITS)]
 
-
-class WirePlace(NamedTuple):
-    """A `ChunkPlace`."""
-
-    id: ChunkId
-    path: Path
-    position: Count
-    language: Word
-    symbols: Symbols
-
-    def record(self) -> ChunkPlace:
-        """Return the record."""
-        return ChunkPlace(*self[:4], "\n".join(self.symbols))
-
-
-class WireRow(NamedTuple):
-    """A `ChunkRow` without its card, which no ranking needs."""
-
-    id: ChunkId
-    document_id: ChunkId
-    path: Path
-    position: Count
-    start_line: Count
-    end_line: Count
-    text: Text
-    symbols: Symbols
-    language: Word
-
-    def record(self) -> ChunkRow:
-        """Return the record."""
-        return ChunkRow(*self, "")
-
-
-class WireDefinition(NamedTuple):
-    """A `Definition`."""
-
-    name: Name
-    qualified: Name
-    kind: Word
-    file: Path
-    line: Count
-    end_line: Count
-    signature: Annotated[str, Field(max_length=2000)]
-    language: Word
-    digest: OptionalHex
-    body: OptionalHex
-
-    def record(self) -> Definition:
-        """Return the record."""
-        return Definition(*self)
+SharedPlace = Annotated[
+    ChunkPlace,
+    RecordForm(id=ChunkId, path=Document, position=Count, language=Word, names=NameLines),
+]
+SharedRow = Annotated[
+    ChunkRow,
+    RecordForm(
+        id=ChunkId,
+        document_id=ChunkId,
+        path=Document,
+        position=Count,
+        start_line=Count,
+        end_line=Count,
+        text=Text,
+        symbols=Names,
+        language=Word,
+        card=Empty,
+    ),
+]
+SharedDefinition = Annotated[
+    Definition,
+    RecordForm(
+        name=Name,
+        qualified=Name,
+        kind=Word,
+        file=Document,
+        line=Count,
+        end_line=Count,
+        signature=Signature,
+        language=Word,
+        digest=OptionalHex,
+        body=OptionalHex,
+    ),
+]
 
 
-class WireHits(NamedTuple):
+class FoundHits(NamedTuple):
     """Hits, and the places of their chunks."""
 
     hits: Hits
-    places: Annotated[list[WirePlace], Field(max_length=MAX_HITS)]
+    places: Annotated[list[SharedPlace], Field(max_length=MAX_HITS)]
 
 
 class WordQuestion(NamedTuple):
@@ -112,7 +97,7 @@ class WordQuestion(NamedTuple):
 class VectorQuestion(NamedTuple):
     """The arguments of `SourceStore.vector_hits`; the vector as text."""
 
-    vector: Annotated[str, Field(max_length=32_768)]
+    vector: VectorText
     limit: Limit
 
 
@@ -144,37 +129,21 @@ class Method(NamedTuple):
     is_bulk: bool = False
 
 
-def _places(store: SourceStore, ids: Iterable[int]) -> list[Any]:
-    return [(*row[:4], row.symbols) for row in store.chunk_places(ids)]
+def _with_places(store: SourceStore, hits: list[tuple[int, float]]) -> FoundHits:
+    return FoundHits(hits, store.chunk_places(chunk for chunk, _ in hits))
 
 
-def _with_places(store: SourceStore, hits: list[tuple[int, float]]) -> Any:
-    return hits, _places(store, [chunk for chunk, _ in hits])
+def _word_hits(store: SourceStore, asked: WordQuestion) -> FoundHits:
+    return _with_places(store, store.word_hits(asked.terms, asked.column, asked.limit))
 
 
-def _word_hits(store: SourceStore, asked: WordQuestion) -> Any:
-    return _with_places(store, store.word_hits(*asked))
-
-
-def _vector_hits(store: SourceStore, asked: VectorQuestion) -> Any:
+def _vector_hits(store: SourceStore, asked: VectorQuestion) -> FoundHits:
     vector = vector_of(vector_bytes(asked.vector))
     return _with_places(store, store.vector_hits(vector, asked.limit))
 
 
-def _definition_chunks(store: SourceStore, name: str) -> Any:
+def _definition_chunks(store: SourceStore, name: str) -> FoundHits:
     return _with_places(store, [(chunk, 0.0) for chunk in store.definition_chunks(name)[:MAX_HITS]])
-
-
-def _rows(rows: Iterable[ChunkRow]) -> list[Any]:
-    return [row[:-1] for row in rows]
-
-
-def _definitions(found: Iterable[Definition]) -> list[Any]:
-    return [
-        (d.name, d.qualified, d.kind, d.file, d.line, d.end_line, d.signature, d.language,
-         d.digest, d.body)
-        for d in found
-    ]  # fmt: skip
 
 
 def _method(arguments: Any, result: Any, answer: Answer, *, is_bulk: bool = False) -> Method:
@@ -187,60 +156,46 @@ def _list(row: Any) -> Any:
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "word_hits": _method(WordQuestion, WireHits, _word_hits),
+        "model": _method(None, Name, lambda store, _: store.model() or ""),
+        "word_hits": _method(WordQuestion, FoundHits, _word_hits),
         "word_counts": _method(
             Terms, tuple[Count, dict[Name, Count]], lambda store, terms: store.word_counts(terms)
         ),
-        "vector_hits": _method(VectorQuestion, WireHits, _vector_hits),
-        "definition_chunks": _method(Name, WireHits, _definition_chunks),
-        "chunk_places": _method(Ids, _list(WirePlace), _places),
+        "vector_hits": _method(VectorQuestion, FoundHits, _vector_hits),
+        "definition_chunks": _method(Name, FoundHits, _definition_chunks),
+        "chunk_places": _method(
+            Ids, _list(SharedPlace), lambda store, ids: store.chunk_places(ids)
+        ),
         "chunk_rows": _method(
-            Ids, _list(WireRow), lambda store, ids: _rows(store.chunk_rows(ids).values())
+            Ids, _list(SharedRow), lambda store, ids: [*store.chunk_rows(ids).values()]
         ),
         "chunk_texts": _method(
             Ids, _list(tuple[ChunkId, Text]), lambda store, ids: [*store.chunk_texts(ids).items()]
         ),
         "chunks_of": _method(
-            Paths,
-            _list(WireRow),
-            lambda store, paths: _rows(store.chunks_of(paths)),
-            is_bulk=True,
+            Paths, _list(SharedRow), lambda store, paths: store.chunks_of(paths), is_bulk=True
         ),
         "digests": _method(
-            None,
-            _list(tuple[Path, Word, Hex]),
-            lambda store, _: store.digests(),
-            is_bulk=True,
+            None, _list(tuple[Document, Word, Hex]), lambda store, _: store.digests(), is_bulk=True
         ),
         "definitions": _method(
             SymbolQuestion,
-            _list(WireDefinition),
-            lambda store, asked: _definitions(
-                store.definitions(asked.symbol, exact=asked.exact, limit=asked.limit)
+            _list(SharedDefinition),
+            lambda store, asked: store.definitions(
+                asked.symbol, exact=asked.exact, limit=asked.limit
             ),
         ),
         "defined_in": _method(
             Paths,
-            _list(WireDefinition),
-            lambda store, paths: _definitions(store.defined_in(paths)),
+            _list(SharedDefinition),
+            lambda store, paths: store.defined_in(paths),
             is_bulk=True,
         ),
         "imports": _method(
             Paths | None,
-            _list(tuple[Path, Name]),
+            _list(tuple[Document, Name]),
             lambda store, paths: store.imports(paths),
             is_bulk=True,
         ),
     }
 )
-
-
-class StoreCalls(NamedTuple):
-    """Questions to the index of some generations; arguments are checked by method."""
-
-    generations: Annotated[tuple[Hex, ...], Field(min_length=1, max_length=MAX_GENERATIONS)]
-    calls: Annotated[tuple[tuple[Word, Any], ...], Field(max_length=MAX_CALLS)]
-
-
-STORE_CALLS = TypeAdapter(StoreCalls)
-RESULTS: TypeAdapter[list[Any]] = TypeAdapter(list[Any])

@@ -12,15 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from code_intel import __version__
 from code_intel.config import SharedConfig
 from code_intel.config.shared import TOKEN_VARIABLE
 from code_intel.errors import UpstreamError
-from code_intel.shared.wire import MAX_BODY_BYTES, VERSION, WireError, pack, unpack
+from code_intel.shared.deadlines import TIMEOUT_HEADER
+from code_intel.shared.routes import VERSION, AnswerT, QuestionT, Route
+from code_intel.shared.wire import MAX_BODY_BYTES, TooLargeError, WireError, pack, unpack
 
 if TYPE_CHECKING:  # importing it takes 0.1 s
     import httpx2
@@ -43,6 +43,8 @@ STATUS_TEXTS = {
 }
 TOO_LARGE = 413
 """The HTTP status of a request that must be sent in parts."""
+UNANSWERABLE = frozenset({200, 401, 403})
+"""Statuses after which no question is asked for a while: the next answer would be as useless."""
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed later."""
 
@@ -126,19 +128,17 @@ class SharedClient:
 
     def ask(
         self,
-        path: str,
-        question: object,
-        answer: TypeAdapter[T],
+        route: Route[QuestionT, AnswerT],
+        question: QuestionT,
         seconds: float,
         *,
         is_urgent: bool = True,
-    ) -> T:
+    ) -> AnswerT:
         """Make a call once, unless the server failed a short while ago.
 
         Args:
-            path: The path after the version.
-            question: The body.
-            answer: The form of the answer.
+            route: The request.
+            question: The body; None for a request without one.
             seconds: The time limit.
             is_urgent: Whether a person waits: then the limit is a second if the server has not
                 answered in the last minute, because it may be gone.
@@ -150,30 +150,36 @@ class SharedClient:
         if is_urgent and time.monotonic() > self._answered + ALIVE_S:
             seconds = min(seconds, CALL_TIMEOUT_S)
         try:
-            result = self.call(path, question, answer, seconds)
+            result = self.call(route, question, seconds)
         except SharedIndexError as error:
-            if error.is_temporary or error.status in {401, 403}:
+            if error.is_temporary or error.status in UNANSWERABLE:
                 self.breaker.fail(error.reason, error.retry_after_s)
             raise
         self.breaker.succeed()
         self._answered = time.monotonic()
         return result
 
-    def call(self, path: str, question: object, answer: TypeAdapter[T], seconds: float) -> T:
+    def call(
+        self, route: Route[QuestionT, AnswerT], question: QuestionT, seconds: float
+    ) -> AnswerT:
         """Make a call; see `ask`."""
-        body = pack(question)
-        if len(body) > MAX_BODY_BYTES:
-            raise SharedIndexError("the request is too large", is_temporary=False, status=TOO_LARGE)
-        data = _within(seconds, lambda: self._exchange(path, body, seconds))
-        self.sent_bytes += len(body)
-        self.received_bytes += len(data)
         try:
-            return unpack(data, answer)
+            body = b"" if question is None else pack(question, MAX_BODY_BYTES)
+        except TooLargeError:
+            raise _too_large() from None
+
+        def answered() -> AnswerT:
+            data = self._exchange(route.path, body, seconds)
+            self.sent_bytes += len(body)
+            self.received_bytes += len(data)
+            return unpack(data, route.answer)
+
+        try:
+            return _within(seconds, answered)
         except WireError as error:
-            raise SharedIndexError(
-                f"the answer of the server cannot be used. {error.message}".removesuffix("."),
-                is_temporary=False,
-            ) from None
+            reason = f"the answer of the server cannot be used. {error.message}".removesuffix(".")
+            status = TOO_LARGE if isinstance(error, TooLargeError) else HTTPStatus.OK
+            raise SharedIndexError(reason, status=status, is_temporary=False) from None
 
     def close(self) -> None:
         """Close the connections."""
@@ -194,18 +200,20 @@ class SharedClient:
         data = bytearray()
         try:
             with self._client().stream(
-                "POST",
+                "POST" if body else "GET",
                 f"{self.config.url}{VERSION}{path}",
                 content=body,
-                headers=self._headers(),
+                headers=self._headers(seconds),
                 timeout=httpx2.Timeout(seconds),
                 follow_redirects=False,
             ) as response:
-                _check_status(response)
+                _check_status(response, has_token=bool(self.config.token))
                 for part in response.iter_raw():
                     data += part
                     if len(data) > MAX_BODY_BYTES:
-                        raise SharedIndexError("its answer is too large", is_temporary=False)
+                        raise SharedIndexError(
+                            "its answer is too large", is_temporary=False, status=TOO_LARGE
+                        )
                     if time.monotonic() > deadline:
                         raise _no_answer(seconds)
         except httpx2.TimeoutException:
@@ -216,13 +224,14 @@ class SharedClient:
             ) from None
         return bytes(data)
 
-    def _headers(self) -> dict[str, str]:
+    def _headers(self, seconds: float) -> dict[str, str]:
         token = self.config.token
         return {
             "content-type": "application/json",
             "content-encoding": "gzip",
             "accept-encoding": "gzip",
             "user-agent": f"code-intel/{__version__}",
+            TIMEOUT_HEADER: str(round(seconds * 1000)),
         } | ({"authorization": f"Bearer {token}"} if token else {})
 
     def _client(self) -> "httpx2.Client":
@@ -234,16 +243,18 @@ class SharedClient:
             return self._http
 
 
-def _check_status(response: "httpx2.Response") -> None:
+def _check_status(response: "httpx2.Response", *, has_token: bool) -> None:
     """Refuse every status but 200.
 
     Raises:
-        SharedIndexError: The status is another one.
+        SharedIndexError: The status differs.
     """
     status = response.status_code
     if status == HTTPStatus.OK:
         return
     text = STATUS_TEXTS.get(HTTPStatus(status)) if status in set(HTTPStatus) else None
+    if status == HTTPStatus.UNAUTHORIZED and not has_token:
+        text = f"the server needs a token, and {TOKEN_VARIABLE} is not set"
     if response.is_redirect:
         text = "the server redirects, which is not followed; correct shared.url"
     wait = 0.0
@@ -257,11 +268,15 @@ def _check_status(response: "httpx2.Response") -> None:
     )
 
 
+def _too_large() -> SharedIndexError:
+    return SharedIndexError("the request is too large", is_temporary=False, status=TOO_LARGE)
+
+
 def _no_answer(seconds: float) -> SharedIndexError:
     return SharedIndexError(f"the server does not answer within {seconds:g} s")
 
 
-def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
+def _within(seconds: float, work: Callable[[], T]) -> T:
     """Return the result of `work`; abandon it after `seconds`.
 
     The time limits of the HTTP client begin after name resolution, and again with each part.
@@ -286,4 +301,4 @@ def _within(seconds: float, work: Callable[[], bytes]) -> bytes:
         raise _no_answer(seconds) from None
     if isinstance(found, BaseException):
         raise found
-    return bytes(found)
+    return cast(T, found)

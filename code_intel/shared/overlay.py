@@ -11,8 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError
@@ -23,10 +24,13 @@ from code_intel.index import walk
 from code_intel.index.safe_files import read_resolved
 from code_intel.index.store import Store
 from code_intel.index.sync import sync_document
-from code_intel.shared.client import CALL_TIMEOUT_S, SharedIndexError
-from code_intel.shared.connection import Connection
-from code_intel.shared.remote_store import KeptAnswers, RemoteStore
-from code_intel.shared.wire import MAX_COMMITS
+from code_intel.shared.client import CALL_TIMEOUT_S, Breaker, SharedIndexError
+from code_intel.shared.fields import MAX_COMMITS
+from code_intel.shared.records import Generation
+from code_intel.shared.remote_store import RemoteStore
+
+if TYPE_CHECKING:
+    from code_intel.shared.connection import Connection
 
 FIRST_WAIT_S = 3.5
 """How long the first question waits for the list of the files on the server."""
@@ -48,13 +52,15 @@ class OverlayState(NamedTuple):
     """The shared index of a commit, and which files on this machine are the same.
 
     Attributes:
-        remote: The shared index.
+        generation: The commit.
+        remote: Its shared index.
         same: The documents that have the same content on this machine.
         differing: The documents of this machine that have not.
         union: Both indexes as one.
         has_graph: Whether the import graph of the union is known.
     """
 
+    generation: Generation
     remote: RemoteStore
     same: frozenset[str]
     differing: frozenset[str]
@@ -74,11 +80,13 @@ class Overlay:
             question may. A process that answers only once does without it.
     """
 
-    def __init__(self, connection: Connection, config: IndexConfig) -> None:
+    def __init__(self, connection: "Connection", config: IndexConfig) -> None:
         self._connection = connection
         self._config = config
         self.wants_graph = False
         self._state: OverlayState | None = None
+        self._source: tuple[Generation, RemoteStore] | None = None
+        self._absence = Breaker()
         self._problem = ""
         self._head = ""
         self._asked = self._compared = 0.0
@@ -86,6 +94,7 @@ class Overlay:
         self._refused: set[tuple[str, str]] = set()
         self._own: Store | None = None
         self._thread: threading.Thread | None = None
+        self._is_running = self._is_closed = False
         self._lock = threading.Lock()
 
     @contextmanager
@@ -99,8 +108,12 @@ class Overlay:
             SharedIndexError: The server does not answer, or has no usable index.
         """
         state = self._current(can_search)
-        with state.remote.question():
-            yield state
+        try:
+            with state.remote.question():
+                yield state
+        except SharedIndexError as error:
+            self._note(error)
+            raise
 
     def join(self) -> None:
         """Wait for the work in the background."""
@@ -108,8 +121,13 @@ class Overlay:
             self._thread.join()
 
     def close(self) -> None:
-        """Close the local index that the overlay has opened."""
-        if self._own is not None:
+        """Close the local index that the overlay has opened, after the work in the background."""
+        with self._lock:
+            self._is_closed = True
+            self._close_if_idle()
+
+    def _close_if_idle(self) -> None:
+        if self._is_closed and not self._is_running and self._own is not None:
             self._own.close()
 
     def index_now(self, documents: Iterable[str]) -> None:
@@ -144,9 +162,10 @@ class Overlay:
         """Return the state; a background thread keeps it up to date.
 
         Raises:
-            SharedIndexError: There is none.
+            SharedIndexError: It does not exist.
         """
         self._connection.client.breaker.check()
+        self._absence.check()
         if self._state is None or time.monotonic() > self._compared + REFRESH_S:
             thread = self._refresh_later(can_search)
             if self._state is None:
@@ -158,7 +177,8 @@ class Overlay:
 
     def _refresh_later(self, can_search: Callable[[str], bool]) -> threading.Thread:
         with self._lock:
-            if self._thread is None or not self._thread.is_alive():
+            if self._thread is None or not self._is_running:
+                self._is_running = True
                 self._thread = threading.Thread(
                     target=self._refresh, args=(can_search,), name="overlay", daemon=True
                 )
@@ -168,8 +188,8 @@ class Overlay:
     def _refresh(self, can_search: Callable[[str], bool]) -> None:
         """Compare the files with the shared index; after an error, note why."""
         try:
-            remote = self._remote()
-            state = self._compare(remote, can_search)
+            generation, remote = self._remote()
+            state = self._compare(generation, remote, can_search)
             if state is not self._state and self._state is not None and self._state.has_graph:
                 state = self._with_graph(state)
             self._state, self._problem = state, ""
@@ -178,33 +198,50 @@ class Overlay:
                 self._state = self._with_graph(state)
         except SharedIndexError as error:
             self._problem = error.reason
+            self._note(error)
         except (CodeIntelError, OSError, TimeoutError) as error:
             self._problem = getattr(error, "message", None) or type(error).__name__
         finally:
             self._compared = time.monotonic()
+            with self._lock:
+                self._is_running = False
+                self._close_if_idle()
 
-    def _remote(self) -> RemoteStore:
-        """Return the shared index of the nearest commit; ask the server if HEAD has moved.
+    def _note(self, error: SharedIndexError) -> None:
+        """Do not ask for a while about a repository that the token may not read (any more)."""
+        if error.status == HTTPStatus.NOT_FOUND:
+            self._absence.fail(error.reason, ASK_AGAIN_S)
+            self._state = self._source = None
+
+    def _remote(self) -> tuple[Generation, RemoteStore]:
+        """Return the nearest commit and its shared index; ask the server if HEAD has moved.
 
         Raises:
             SharedIndexError: The server does not answer, or has no index.
         """
         commits = revisions.ancestors(self._connection.folder, MAX_COMMITS)
         head = commits[0] if commits else ""
-        is_known = self._state is not None and head == self._head
-        if self._state is not None and is_known and time.monotonic() < self._asked + ASK_AGAIN_S:
-            return self._state.remote
+        is_known = head == self._head and time.monotonic() < self._asked + ASK_AGAIN_S
+        if self._source is not None and is_known:
+            return self._source
         generation = self._connection.generation(commits, CALL_TIMEOUT_S)
         if generation is None:
             raise SharedIndexError(NO_GENERATION, is_temporary=False)
         self._head, self._asked = head, time.monotonic()
-        if self._state is not None and self._state.remote.generation.id == generation.id:
-            return self._state.remote
-        client, kept = self._connection.client, self._connection.kept
-        answers = KeptAnswers(kept, generation.id)
-        return RemoteStore(client, generation, answers, dimensions=self._config.dimensions)
+        if self._source is None or self._source[0].id != generation.id:
+            remote = RemoteStore(
+                self._connection.client,
+                [generation.id],
+                model=generation.model,
+                kept=self._connection.kept(generation),
+                dimensions=self._config.dimensions,
+            )
+            self._source = generation, remote
+        return self._source
 
-    def _compare(self, remote: RemoteStore, can_search: Callable[[str], bool]) -> OverlayState:
+    def _compare(
+        self, generation: Generation, remote: RemoteStore, can_search: Callable[[str], bool]
+    ) -> OverlayState:
         """Return the state for the files as they are now."""
         shared = {path: digest for path, _, digest in remote.digests()}
         local = self._local_digests()
@@ -217,7 +254,7 @@ class Overlay:
         if (own := self._own_store()) is not None:
             parts.append(Part(own, hidden=same))
         union = before.union.over(parts) if before else UnionStore(parts, can_search)
-        return OverlayState(remote, same, differing, union)
+        return OverlayState(generation, remote, same, differing, union)
 
     def _with_graph(self, state: OverlayState) -> OverlayState:
         """Return the state with the import graph; without it if the server does not answer."""

@@ -1,18 +1,62 @@
-"""Define what the shared index holds.
+"""Define what the shared index holds, and the form in which it travels.
 
 A push writes one generation of a repository: the index of one commit. A generation is a list of
 layers. A layer holds the files that a push changed, and the paths that hide files of the layers
 below it. So a push writes only what changed, and a generation is never changed after it is
 complete. A head is the generation that a branch points to.
+
+The types of the fields are checked where a record comes from another machine; see `fields`.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
 
 from code_intel.records import Symbol
+from code_intel.shared.fields import (
+    MAX_CHUNKS,
+    MAX_ITEMS,
+    Branch,
+    Commit,
+    Count,
+    Doc,
+    Empty,
+    Hex,
+    Name,
+    Names,
+    OptionalHex,
+    Path,
+    RecordForm,
+    Repository,
+    Signature,
+    Text,
+    Word,
+)
+
+MAX_SENT_LAYERS = 32
+
+SharedSymbol = Annotated[
+    Symbol,
+    RecordForm(
+        name=Name,
+        qualified=Name,
+        kind=Word,
+        start_line=Count,
+        end_line=Count,
+        signature=Signature,
+        doc=Doc,
+        digest=OptionalHex,
+        body=OptionalHex,
+    ),
+]
+"""A symbol that a pushed file defines."""
 
 
 class SharedChunk(NamedTuple):
     """A chunk as it is pushed.
+
+    Its tokens do not travel: the server computes them from the text and the path, so they cannot
+    contradict each other.
 
     Attributes:
         position: The number of the chunk in its file.
@@ -25,14 +69,14 @@ class SharedChunk(NamedTuple):
         names: The tokens of the path and the symbols.
     """
 
-    position: int
-    start_line: int
-    end_line: int
-    text: str
-    symbols: tuple[str, ...]
-    card: str
-    body: str
-    names: str
+    position: Count
+    start_line: Count
+    end_line: Count
+    text: Text
+    symbols: Names
+    card: OptionalHex
+    body: Empty = ""
+    names: Empty = ""
 
 
 class SharedFile(NamedTuple):
@@ -49,14 +93,14 @@ class SharedFile(NamedTuple):
         imports: The import targets, as written.
     """
 
-    path: str
-    digest: str
-    language: str
-    lines: int
-    priority: int
-    chunks: tuple[SharedChunk, ...]
-    symbols: tuple[Symbol, ...]
-    imports: tuple[str, ...]
+    path: Path
+    digest: Hex
+    language: Word
+    lines: Count
+    priority: Annotated[int, Field(ge=0, le=2)]
+    chunks: Annotated[tuple[SharedChunk, ...], Field(max_length=MAX_CHUNKS)]
+    symbols: Annotated[tuple[SharedSymbol, ...], Field(max_length=MAX_CHUNKS)]
+    imports: Annotated[tuple[Name, ...], Field(max_length=MAX_CHUNKS)]
 
 
 class Layer(NamedTuple):
@@ -68,8 +112,8 @@ class Layer(NamedTuple):
             those that were deleted. Empty for the first layer.
     """
 
-    id: str
-    hides: tuple[str, ...] = ()
+    id: Hex
+    hides: Annotated[tuple[Path, ...], Field(max_length=MAX_ITEMS)] = ()
 
 
 class Generation(NamedTuple):
@@ -80,7 +124,7 @@ class Generation(NamedTuple):
         repository: The name of the repository, such as `team/shop`.
         commit: The object name of the commit.
         tree: Digest of the paths and digests of all files.
-        settings: Digest of the schema, the chunker and the model; layers of other settings are
+        settings: Digest of the chunker and the model; layers of other settings are
             not shared.
         model: Identity of the model; empty if there are no vectors.
         layers: The layers, the first one lowest.
@@ -89,22 +133,22 @@ class Generation(NamedTuple):
         created_at: ISO 8601 with offset.
     """
 
-    id: str
-    repository: str
-    commit: str
-    tree: str
-    settings: str
-    model: str
-    layers: tuple[Layer, ...]
-    files: int
-    chunks: int
-    created_at: str
+    id: Hex
+    repository: Repository
+    commit: Commit
+    tree: Hex
+    settings: Hex
+    model: Name
+    layers: Annotated[tuple[Layer, ...], Field(min_length=1, max_length=MAX_SENT_LAYERS)]
+    files: Count
+    chunks: Count
+    created_at: Word
 
 
 class Head(NamedTuple):
     """The generation that a branch of a repository points to."""
 
-    repository: str
-    branch: str
-    commit: str
-    generation: str
+    repository: Repository
+    branch: Branch
+    commit: Commit
+    generation: Hex

@@ -4,31 +4,23 @@ The index of a generation never changes. So what is needed as a whole, such as t
 files, is kept on this machine (`KeptAnswers`), and what a question has asked is not asked again.
 """
 
-import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from code_intel.errors import CodeIntelError, EmbeddingError
-from code_intel.foundation import durable
+from code_intel.errors import EmbeddingError
 from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
 from code_intel.records import Definition
-from code_intel.shared.calls import MAX_HITS, MAX_TERMS, METHODS, RESULTS, WireHits
-from code_intel.shared.client import SharedClient, SharedIndexError
-from code_intel.shared.records import Generation
-from code_intel.shared.wire import (
-    MAX_CALLS,
-    MAX_CHUNK_ID,
-    WireError,
-    is_document,
-    is_name,
-    pack,
-    unpack,
-    vector_text,
-)
+from code_intel.shared.calls import MAX_HITS, MAX_TERMS, METHODS, FoundHits
+from code_intel.shared.client import TOO_LARGE, SharedClient, SharedIndexError
+from code_intel.shared.fields import MAX_CHUNK_ID, is_document_name, is_name
+from code_intel.shared.kept_answers import KeptAnswers
+from code_intel.shared.layers import digest_of
+from code_intel.shared.recent import Recent
+from code_intel.shared.routes import MAX_CALLS, STORE, AskStore
+from code_intel.shared.wire import vector_text
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np
@@ -43,71 +35,40 @@ QUESTION_TIMEOUT_S = 3.0
 BULK_TIMEOUT_S = 30.0
 """Time limit of a call outside questions."""
 MAX_KNOWN_PLACES = 100_000
-KEPT_GENERATIONS = 4
-"""Number of generations of which answers stay on disk."""
-
-
-class KeptAnswers:
-    """Answers about one generation that are kept in a folder of this machine.
-
-    Args:
-        folder: The folder of all generations of a server.
-        generation: The id of the generation.
-    """
-
-    def __init__(self, folder: Path, generation: str) -> None:
-        self._all = folder
-        self._folder = folder / generation
-
-    def get(self, method: str, arguments: object) -> Any | None:
-        """Return a checked answer; None if there is none, or a damaged one."""
-        try:
-            data = self._file(method, arguments).read_bytes()
-            return unpack(data, METHODS[method].result)
-        except (OSError, WireError):
-            return None
-
-    def put(self, method: str, arguments: object, result: object) -> None:
-        """Keep an answer, and remove those of the oldest generations; do nothing on a full disk."""
-        with suppress(CodeIntelError, OSError):
-            durable.replace(self._file(method, arguments), pack(result))
-            others = sorted(self._all.iterdir(), key=lambda each: each.stat().st_mtime)
-            for folder in others[:-KEPT_GENERATIONS]:
-                if folder != self._folder:
-                    for file in folder.iterdir():
-                        durable.remove(file, flushed=False)
-                    durable.remove_folder(folder)
-
-    def _file(self, method: str, arguments: object) -> Path:
-        key = hashlib.sha256(repr(arguments).encode("utf-8", "replace")).hexdigest()[:16]
-        return self._folder / f"{method}-{key}.json.gz"
 
 
 class RemoteStore:
-    """The shared index of one generation; a `SourceStore`.
+    """The shared index of one generation, or of several repositories; a `SourceStore`.
 
     Every method raises SharedIndexError if the server does not answer in time.
 
-    Attributes:
-        generation: The generation.
+    Args:
+        client: Sends the questions.
+        generations: The ids of the generations.
+        model: The identity of the model of the vectors; None if the server must say it.
+        kept: Keeps answers about a single generation.
+        dimensions: Numbers of a vector.
     """
 
     def __init__(
         self,
         client: SharedClient,
-        generation: Generation,
-        kept: KeptAnswers | None = None,
+        generations: Sequence[str],
         *,
+        model: str | None = None,
+        kept: KeptAnswers | None = None,
         dimensions: int = 384,
     ) -> None:
-        self.generation = generation
+        self._generations = tuple(generations)
+        self._revision = digest_of("generations", *self._generations)
         self._dimensions = dimensions
         self._client = client
         self._kept = kept
-        self._places: dict[int, ChunkPlace] = {}
+        self._places: Recent[int, ChunkPlace] = Recent(MAX_KNOWN_PLACES)
         self._cached: dict[str, tuple[object, Any]] = {}
         self._question = threading.local()
-        self._whole: dict[str, Any] = {}
+        self._whole: dict[str, Any] = {} if model is None else {"model": model}
+        self._unusable: dict[str, SharedIndexError] = {}
 
     @contextmanager
     def question(self, seconds: float = QUESTION_TIMEOUT_S) -> Iterator[None]:
@@ -128,6 +89,8 @@ class RemoteStore:
         """
         wanted, limit = _names(terms), min(limit, MAX_HITS)
         calls: list[tuple[str, Any]] = [("definition_chunks", name) for name in _names(names)]
+        if "model" not in self._whole:
+            calls.insert(0, ("model", None))
         if wanted:
             columns = ("body", "names")
             calls += [("word_hits", (wanted, column, limit)) for column in columns]
@@ -141,12 +104,12 @@ class RemoteStore:
         return nullcontext()
 
     def version_token(self) -> tuple[int, ...] | None:
-        """Return a value that identifies the generation."""
-        return (int(self.generation.id[:15], 16),)
+        """Return a value that identifies the generations."""
+        return (int(self._revision[:15], 16),)
 
     def revision(self) -> str:
-        """Return the id of the generation."""
-        return self.generation.id
+        """Return a value that identifies the generations."""
+        return self._revision
 
     def cached(
         self, name: str, version: object, compute: Callable[[ResultT | None], ResultT]
@@ -161,7 +124,7 @@ class RemoteStore:
 
     def model(self) -> str | None:
         """Return the identity of the model of the vectors, or None without vectors."""
-        return self.generation.model or None
+        return self._ask("model", None) or None
 
     # --- candidates
 
@@ -191,7 +154,7 @@ class RemoteStore:
                 f"The question has {query.size} numbers; the index has {self._dimensions}.",
                 hint="Use the model of the index.",
             )
-        if limit <= 0 or not self.generation.model:
+        if limit <= 0 or not self.model():
             return []
         text = vector_text(np.ascontiguousarray(query, "<f4").tobytes())
         return self._hits("vector_hits", (text, min(limit, MAX_HITS)))
@@ -210,15 +173,16 @@ class RemoteStore:
     def chunk_places(self, ids: Iterable[int]) -> list[ChunkPlace]:
         """Return where the chunks of `ids` that exist are; hits have brought most of them."""
         wanted = _ids(ids)
-        if missing := [chunk for chunk in wanted if chunk not in self._places]:
-            self._note(self._ask("chunk_places", missing))
-        return [self._places[chunk] for chunk in wanted if chunk in self._places]
+        known = self._places.found(wanted)
+        if missing := [chunk for chunk in wanted if chunk not in known]:
+            known |= self._noted(self._ask("chunk_places", missing))
+        return [known[chunk] for chunk in wanted if chunk in known]
 
     def chunk_rows(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
         """Return the chunks of `ids` that exist."""
         wanted = _ids(ids)
         rows = self._ask("chunk_rows", wanted) if wanted else ()
-        return {row.id: row.record() for row in rows if row.id in set(wanted)}
+        return {row.id: row for row in rows if row.id in set(wanted)}
 
     def chunk_texts(self, ids: Iterable[int]) -> dict[int, str]:
         """Return the texts of the chunks of `ids` that exist."""
@@ -228,7 +192,8 @@ class RemoteStore:
     def chunks_of(self, paths: Iterable[str]) -> list[ChunkRow]:
         """Return the chunks of documents, ordered by path and position."""
         wanted = _documents(paths)
-        return [row.record() for row in self._ask("chunks_of", wanted)] if wanted else []
+        rows: list[ChunkRow] = self._ask("chunks_of", wanted) if wanted else []
+        return rows
 
     def pages(self) -> list[int]:
         """Return nothing: pages of query plans are not shared."""
@@ -248,13 +213,15 @@ class RemoteStore:
     def definitions(self, symbol: str, *, exact: bool, limit: int) -> list[Definition]:
         """Return where `symbol` is defined; see `SourceStore`."""
         question = (symbol, exact, min(limit, MAX_HITS))
-        rows = self._ask("definitions", question) if limit > 0 and _names([symbol]) else ()
-        return [row.record() for row in rows]
+        is_usable = limit > 0 and _names([symbol])
+        rows: list[Definition] = self._ask("definitions", question) if is_usable else []
+        return rows
 
     def defined_in(self, paths: Iterable[str]) -> list[Definition]:
         """Return the symbols of documents, ordered by path and line, outer before inner ones."""
         wanted = _documents(paths)
-        return [row.record() for row in self._ask("defined_in", wanted)] if wanted else []
+        rows: list[Definition] = self._ask("defined_in", wanted) if wanted else []
+        return rows
 
     def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
         """Return (path, import target as written) of all documents, or of `paths`."""
@@ -268,14 +235,16 @@ class RemoteStore:
 
     def _hits(self, method: str, arguments: object) -> list[tuple[int, float]]:
         """Return the hits with a place, and note the places that came with them."""
-        found: WireHits = self._ask(method, arguments)
-        self._note(found.places)
-        return [hit for hit in found.hits if hit[0] in self._places]
+        found: FoundHits = self._ask(method, arguments)
+        noted = self._noted(found.places)
+        known = self._places.found(chunk for chunk, _ in found.hits).keys() | noted.keys()
+        return [hit for hit in found.hits if hit[0] in known]
 
-    def _note(self, places: Iterable[Any]) -> None:
-        if len(self._places) > MAX_KNOWN_PLACES:
-            self._places = {}
-        self._places |= {place.id: place.record() for place in places}
+    def _noted(self, places: Iterable[ChunkPlace]) -> dict[int, ChunkPlace]:
+        """Keep places, and return them by chunk."""
+        noted = {place.id: place for place in places}
+        self._places.put(noted)
+        return noted
 
     def _ask(self, method: str, arguments: object) -> Any:
         """Return the checked result of a method, kept or from the server.
@@ -292,8 +261,15 @@ class RemoteStore:
             known = kept.get(method, arguments)
         if known is not None:
             return self._remember(method, arguments, known)
-        (answer,) = self._answers([(method, arguments)])
-        result = _checked(method, answer)
+        if arguments is None and method in self._unusable:
+            raise self._unusable[method]
+        try:
+            (answer,) = self._answers([(method, arguments)])
+            result = _checked(method, answer)
+        except SharedIndexError as error:
+            if not error.is_temporary and error.status in {0, TOO_LARGE}:
+                self._unusable[method] = error  # such as too many files for one answer
+            raise
         if kept:
             kept.put(method, arguments, answer)
         return self._remember(method, arguments, result)
@@ -315,9 +291,9 @@ class RemoteStore:
         left = getattr(self._question, "left", None)
         if left is not None and left <= 0:
             raise SharedIndexError("the server is too slow for this question")
-        question = {"generations": [self.generation.id], "calls": calls}
+        question = AskStore(self._generations, tuple(calls))
         began = time.monotonic()
-        results = self._client.ask("/store", question, RESULTS, left or BULK_TIMEOUT_S)
+        results = self._client.ask(STORE, question, left or BULK_TIMEOUT_S)
         if left is not None:
             self._question.left = left - (time.monotonic() - began)
         if len(results) != len(calls):
@@ -351,4 +327,4 @@ def _ids(ids: Iterable[int]) -> list[int]:
 
 def _documents(paths: Iterable[str]) -> list[str]:
     """Return the paths that a shared index can have."""
-    return [path for path in dict.fromkeys(paths) if is_document(path)]
+    return [path for path in dict.fromkeys(paths) if is_document_name(path)]

@@ -14,7 +14,8 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.errors import CodeIntelError
 from code_intel.shared.cards import card_digest
 from code_intel.shared.connection import Connection
-from code_intel.shared.wire import MAX_CARDS, vector_of
+from code_intel.shared.routes import MAX_CARDS
+from code_intel.shared.wire import vector_of
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     import numpy as np

@@ -71,7 +71,7 @@ class MapEntryCache:
         """Return an entry, judged by the index as it is now; this blocks.
 
         Raises:
-            NotFoundError: There is none with this file name.
+            NotFoundError: The file does not exist.
         """
         row, now = self.entries(context).named(file), datetime.now(UTC)
         if not isinstance(row.source, AgreementStatus):

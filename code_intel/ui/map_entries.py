@@ -102,7 +102,7 @@ class MapEntries:
         """Return the entry with a file name, as `MapEntry.file`, or with the `reference` of one.
 
         Raises:
-            NotFoundError: There is none.
+            NotFoundError: It does not exist.
         """
         found = self.by_file.get(file) or self.by_file.get(named(file, self.by_file))
         if found is None:

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -232,6 +233,30 @@ def test_a_config_in_another_encoding_or_a_folder_is_refused(tmp_path: Path) -> 
     for name in ("latin.json", "folder.json"):
         with pytest.raises(ConfigError, match=name):
             load_index_config(tmp_path / name)
+
+
+@pytest.mark.parametrize("key", ["db_path", "model_dir"])
+def test_a_path_that_the_system_cannot_look_up_is_refused(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({key: "x" * 300}), encoding="utf-8")
+    with pytest.raises(ConfigError, match=key):
+        load_index_config(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["a." * 40_000 + "a = 1", "a = " + "[" * 9999, "a = " + "9" * 9999]
+)
+def test_settings_that_are_too_deep_or_too_large_are_refused_at_once(
+    tmp_path: Path, text: str
+) -> None:
+    """The parser would take 15 s for the first, and raise a RecursionError for the second."""
+    path = tmp_path / STATE_FOLDER / "config.toml"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    started = thread_time()
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_settings(tmp_path, {})
+    assert thread_time() - started < 2
 
 
 def test_a_config_that_is_a_link_to_nowhere_is_refused(tmp_path: Path) -> None:

@@ -20,8 +20,10 @@ SERVICES: dict[str, Any] = COMPOSE["services"]
 INSTANCES = ("instance-1", "instance-2")
 UNCONFINED = {"milvus"}
 """What keeps the user and the file system of its image; README.md says so."""
-ONCE = {"owner"}
-"""Services that end at once."""
+ONCE = {"owner", "prune"}
+"""Services that end by themselves."""
+ROOT = {"owner"}
+"""Services that need root for a moment."""
 
 
 def manifests() -> Iterator[dict[str, Any]]:
@@ -32,8 +34,13 @@ def manifests() -> Iterator[dict[str, Any]]:
 
 PODS = {
     each["metadata"]["name"]: each["spec"]["template"]["spec"]
-    for each in manifests()
-    if each["kind"] in {"Deployment", "StatefulSet"}
+    for each in (
+        each["spec"]["jobTemplate"] | {"metadata": each["metadata"]}
+        if each["kind"] == "CronJob"
+        else each
+        for each in manifests()
+    )
+    if "template" in each.get("spec", {})
 }
 CONTAINERS = {name: container for name, pod in PODS.items() for container in pod["containers"]}
 
@@ -71,6 +78,12 @@ def test_the_command_lines_are_accepted() -> None:
     for arguments in given:
         assert accepts([*command, *arguments]), arguments
     assert not accepts([*command, "--config"])
+    for once in (
+        SERVICES["prune"]["entrypoint"] + SERVICES["prune"]["command"],
+        CONTAINERS["prune"]["command"] + CONTAINERS["prune"]["args"],
+    ):
+        assert once[:3] == ["code-intel", "shared", "prune"]
+        assert accepts(once[1:]), once
 
 
 @pytest.mark.parametrize("name", ["github-push.yaml", "gitlab-push.yaml"])
@@ -83,8 +96,9 @@ def test_the_commands_of_ci_are_accepted(name: str) -> None:
 
 def test_the_commands_of_the_readme_are_accepted() -> None:
     text = (DEPLOY / "README.md").read_text("utf-8")
-    commands = re.findall(r"`code-intel ([^`]+ [^`]+)`", text)
-    assert any(command.startswith("shared token create") for command in commands)
+    commands = re.findall(r"(?:`|^ *)code-intel ([^`\n]+ [^`\n]+?)(?:`|$)", text, re.MULTILINE)
+    for wanted in ("create", "list"):
+        assert any(command.startswith(f"shared token {wanted}") for command in commands)
     for command in commands:
         assert accepts(shlex.split(command)), command
 
@@ -164,6 +178,43 @@ def test_containers_are_stopped_later_than_they_drain() -> None:
     assert grace > SETTINGS.drain_s + waits
 
 
+def test_prune_reaches_the_engine_and_gets_no_requests() -> None:
+    assert SERVICES["prune"]["profiles"] == ["prune"]
+    assert SERVICES["prune"]["networks"] == SERVICES["milvus"]["networks"]
+    assert SERVICES["prune"]["secrets"] == SERVICES["instance-1"]["secrets"]
+    assert SERVICES["prune"]["configs"] == SERVICES["instance-1"]["configs"]
+    (job,) = (each for each in manifests() if each["kind"] == "CronJob")
+    labels = job["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["labels"]
+    policies = {
+        each["metadata"]["name"]: each["spec"]
+        for each in manifests()
+        if each["kind"] == "NetworkPolicy"
+    }
+    assert policies["prune"]["podSelector"]["matchLabels"] == labels
+    assert policies["prune"]["egress"] == policies["serve-shared"]["egress"]
+    (admitted,) = policies["milvus"]["ingress"][0]["from"]
+    (expression,) = admitted["podSelector"]["matchExpressions"]
+    assert {labels[expression["key"]], "serve-shared"} == set(expression["values"])
+    services = [each for each in manifests() if each["kind"] == "Service"]
+    assert all(each["spec"]["selector"] != labels for each in services)
+    mounts = {each["name"]: each for each in CONTAINERS["serve-shared"]["volumeMounts"]}
+    for mount in CONTAINERS["prune"]["volumeMounts"]:
+        assert mount == mounts[mount["name"]]
+
+
+def test_both_ways_configure_milvus_alike() -> None:
+    of_compose = SERVICES["milvus"]["environment"]
+    given = {each["name"]: each for each in CONTAINERS["milvus"]["env"]}
+    assert given.keys() == of_compose.keys()
+    for name, row in given.items():
+        assert row.get("value") == of_compose[name] or "secretKeyRef" in row["valueFrom"]
+    (config,) = SERVICES["milvus"]["configs"]
+    mounts = {each["name"]: each for each in CONTAINERS["milvus"]["volumeMounts"]}
+    path = of_compose["ETCD_CONFIG_PATH"]
+    assert config["target"] == mounts["etcd"]["mountPath"] == path
+    assert (DEPLOY / mounts["etcd"]["subPath"]).is_file()
+
+
 def test_two_instances_run() -> None:
     (deployment,) = (each for each in manifests() if each["kind"] == "Deployment")
     assert deployment["spec"]["replicas"] == 2
@@ -192,7 +243,7 @@ def test_a_service_is_confined(name: str) -> None:
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert "no-new-privileges:true" in service["security_opt"]
-    if name not in ONCE:
+    if name not in ROOT:
         assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", service["user"])
 
 
@@ -226,8 +277,9 @@ def test_a_container_has_limits_probes_and_a_version(name: str) -> None:
     assert PODS[name]["automountServiceAccountToken"] is False
     assert container["resources"]["requests"].keys() == {"cpu", "memory"}
     assert container["resources"]["limits"].keys() == {"cpu", "memory"}
-    assert container["readinessProbe"]
-    assert container["livenessProbe"]
+    if name not in ONCE:
+        assert container["readinessProbe"]
+        assert container["livenessProbe"]
     assert re.search(r":v?[A-Z.]*\d", container["image"])
 
 
@@ -252,8 +304,7 @@ def test_secrets_are_references() -> None:
 def test_only_the_balancer_has_a_port_outside() -> None:
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["balancer"]
     assert COMPOSE["networks"]["engine"] == {"internal": True}
-    for name in ("milvus", "etcd", "minio"):
-        assert SERVICES[name]["networks"] == ["engine"]
+    assert SERVICES["milvus"]["networks"] == ["engine"]
 
 
 def test_the_image_has_the_packages_that_the_server_needs() -> None:

@@ -29,7 +29,7 @@ FILE = ".code-intel/agreements/broken.md"
 
 def workflows() -> dict[str, Any]:
     """Return the YAML of each section of the page."""
-    sections = re.split(r"^## ", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    sections = re.split(r"^##+ ", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]
     found = {text.partition("\n")[0]: BLOCK.findall(text) for text in sections}
     return {title: yaml.safe_load(blocks[0]) for title, blocks in found.items() if blocks}
 

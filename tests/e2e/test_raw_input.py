@@ -43,6 +43,8 @@ INVALID_MESSAGES = (
     (b"\xff\xfe\xfa\n", None, PARSE_ERROR),
     (request("latin", "caf\udce9"), "latin", PARSE_ERROR),
     (request("half", "\\ud800"), "half", PARSE_ERROR),
+    (request("half", "\\ud800").replace(b'"half"', b'"\\ud800"'), None, PARSE_ERROR),
+    (request("latin", "x").replace(b'"latin"', b'"caf\xe9"'), None, PARSE_ERROR),
     (b"\x00\n", None, PARSE_ERROR),
     (b"[" * 100_000 + b"\n", None, PARSE_ERROR),
     (b"[]\n", None, INVALID_REQUEST),

@@ -371,7 +371,7 @@ def test_a_model_without_its_engine_names_the_package_to_install(tmp_path: Path)
     usable, reason = for_forest.available()
     assert not usable
     assert "all-MiniLM-L6-v2" in reason
-    assert "code-intel[sentence-transformers]" in reason
+    assert "sentence-transformers>=5" in reason
     assert for_forest.identity == ""
     with pytest.raises(EmbeddingError, match="pip install"):
         for_forest.queries(["login"])

@@ -1,6 +1,7 @@
 """The folders of installed packages are found from the project's own files, and never by a link."""
 
 from pathlib import Path
+from time import thread_time
 
 import pytest
 
@@ -57,6 +58,19 @@ def test_caches_hold_what_the_project_names(tmp_path: Path) -> None:
     written(root, "Cargo.lock", text='[[package]]\nname = "serde"\nversion = "1.0.2"\n')
     assert names(root, caches) == ["go:github.com/BurntSushi/toml@v1.3.2", "cargo:serde-1.0.2"]
     assert names(root) == []
+
+
+def test_a_list_of_modules_with_many_blank_lines_is_read_at_once(tmp_path: Path) -> None:
+    written(tmp_path, "go.mod", text="module a\n" + "\n" * 100_000 + "\t\r\n" * 100_000)
+    started = thread_time()
+    assert names(tmp_path, tmp_path / "caches") == []
+    assert thread_time() - started < 2
+
+
+@pytest.mark.parametrize("text", ["package = [1, 'a']", "package = 1", "a = " + "[" * 9999, "a."])
+def test_a_lock_file_of_another_form_names_no_packages(tmp_path: Path, text: str) -> None:
+    written(tmp_path, "Cargo.lock", text=text)
+    assert names(tmp_path, tmp_path / "caches") == []
 
 
 @pytest.mark.covers("rule.packages.confined")

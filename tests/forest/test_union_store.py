@@ -1,6 +1,10 @@
 """Several indexes are searched as one, without the documents that a part hides."""
 
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -221,6 +225,39 @@ def test_commits_are_known_by_the_names_of_the_union(tmp_path: Path) -> None:
 
 def test_ids_of_any_size_are_kept_apart(two: UnionStore) -> None:
     assert two.chunk_places([2**130, 2**130 + 1]) == []
+
+
+def test_a_revision_is_the_same_in_every_process(tmp_path: Path) -> None:
+    with plant(tmp_path / "f.db", MINE):
+        program = (
+            "import sys; from pathlib import Path; from code_intel.index.store import Store;"
+            "from code_intel.forest.union_store import Part, UnionStore;"
+            "store = Store.open(Path(sys.argv[1]));"
+            "print(UnionStore([Part(store, hidden={'a.py', 'b.py', sys.argv[2]})]).revision())"
+        )
+
+        def revision(seed: str, hidden: str) -> bytes:
+            command = [sys.executable, "-c", program, str(tmp_path / "f.db"), hidden]
+            return subprocess.run(
+                command, env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+            ).stdout
+
+        assert revision("1", "c.py") == revision("2", "c.py") != revision("1", "d.py")
+
+
+def test_two_threads_compute_a_value_once() -> None:
+    union, computed, begun = UnionStore(()), list[int](), threading.Barrier(2)
+
+    def compute(_: object) -> int:
+        computed.append(1)
+        return len(computed)
+
+    def ask() -> int:
+        begun.wait()
+        return union.cached("x", 1, compute)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert {future.result(30) for future in [pool.submit(ask), pool.submit(ask)]} == {1}
 
 
 @pytest.mark.parametrize("shown", [3, 150, 300])

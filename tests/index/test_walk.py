@@ -172,10 +172,25 @@ def test_unusual_names_are_found_and_undecodable_ones_skipped(tmp_path: Path) ->
 
 def test_an_invalid_ignore_pattern_is_skipped(tmp_path: Path) -> None:
     write(tmp_path, "a.py", "b.log")
-    (tmp_path / ".gitignore").write_text("!\n*.log\n", encoding="utf-8")
+    (tmp_path / ".gitignore").write_text("!\n[9-0]\n*.log\n", encoding="utf-8")
     assert names(config(tmp_path)) == [".gitignore", "a.py"]
     git(tmp_path, "init", "-q")
     assert names(config(tmp_path)) == [".gitignore", "a.py"]
+
+
+def test_a_pattern_with_many_stars_takes_no_longer(tmp_path: Path) -> None:
+    """`re` would need more steps than there are atoms."""
+    long = "a" * 200
+    write(tmp_path, f"{long}/x.py", f"{long}b/x.py", "日本語/x.py", "日本語b/x.py")
+    lines = (
+        "*a" * 20 + "b",
+        "***********/******s",
+        "日*本*語*b",
+        b"*\xff*\xfe*a*b*".decode("latin-1"),
+    )
+    (tmp_path / ".gitignore").write_text("\n".join(lines), encoding="utf-8")
+    kept = sorted((".gitignore", f"{long}/x.py", "日本語/x.py"))
+    assert sorted(walk_folder(tmp_path, rules=True)) == kept
 
 
 def test_an_ignored_folder_named_by_a_pattern_is_walked(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from code_intel.shared.connection import close_connections
-from code_intel.tools.context.repositories.shared_forest import close_overlays
 
 if TYPE_CHECKING:
     from code_intel.shared.milvus import SharedIndex
@@ -25,7 +24,6 @@ def team(
 
     with served(tmp_path, shared_index, monkeypatch) as found:
         yield found
-    close_overlays()
     close_connections()
 
 

@@ -13,11 +13,16 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from code_intel.config import SharedConfig
 from code_intel.shared import wire
 from code_intel.shared.client import Breaker, SharedClient, SharedIndexError
-from code_intel.shared.wire import FOUND_GENERATION, pack
+from code_intel.shared.records import Generation, Layer
+from code_intel.shared.routes import GENERATION, FindGeneration
+from code_intel.shared.wire import pack
 from lying_servers import Lie, lying_server
 
-QUESTION = wire.FindGeneration("team/shop")
+QUESTION = FindGeneration("team/shop")
 SECONDS = 0.5
+FOUND = Generation(
+    "0" * 32, "team/shop", "a" * 40, "1" * 32, "2" * 32, "", (Layer("3" * 32, ("a.py",)),), 1, 1, ""
+)
 MANY = 2 * wire.MAX_BODY_BYTES >> 20
 TOKEN = "a-token-that-must-not-leak"  # noqa: S105 - not a real one
 
@@ -25,7 +30,7 @@ TOKEN = "a-token-that-must-not-leak"  # noqa: S105 - not a real one
 def ask(url: str, seconds: float = SECONDS) -> object:
     client = SharedClient(SharedConfig(url, token=TOKEN))
     try:
-        return client.ask("/generation", QUESTION, FOUND_GENERATION, seconds)
+        return client.ask(GENERATION, QUESTION, seconds)
     finally:
         client.close()
 
@@ -143,14 +148,17 @@ def test_a_status_says_whether_to_try_again(status: int, is_temporary: bool) -> 
 
 def test_the_token_is_sent_to_the_server_and_a_usual_answer_is_used() -> None:
     tokens: list[str] = []
+    waits: list[int] = []
 
     async def answer(request: Request) -> Response:
         tokens.append(request.headers["authorization"])
-        return Response(pack([None]), headers={"content-encoding": "gzip"})
+        waits.append(int(request.headers["x-timeout-ms"]))
+        return Response(pack(FOUND), headers={"content-encoding": "gzip"})
 
     with lying_server(answer) as url:
-        assert ask(url, 5) == wire.FoundGeneration(None)
+        assert ask(url, 5) == FOUND
     assert tokens == [f"Bearer {TOKEN}"]
+    assert waits == [1000]
 
 
 def test_after_a_failure_the_server_is_left_alone_for_longer_and_longer() -> None:
@@ -173,8 +181,34 @@ def test_a_question_after_a_failure_does_not_wait() -> None:
     with lying_server(hang) as url:
         client = SharedClient(SharedConfig(url))
         with pytest.raises(SharedIndexError):
-            client.ask("/generation", QUESTION, FOUND_GENERATION, SECONDS)
+            client.ask(GENERATION, QUESTION, SECONDS)
         began = time.monotonic()
         with pytest.raises(SharedIndexError, match="does not answer within"):
-            client.ask("/generation", QUESTION, FOUND_GENERATION, SECONDS)
+            client.ask(GENERATION, QUESTION, SECONDS)
         assert time.monotonic() - began < SECONDS / 2
+
+
+@pytest.mark.parametrize(
+    ("body", "is_left_alone"),
+    [(b"not json", True), (b"[" + b"[]," * wire.LARGE.values + b"[]]", False)],
+)
+def test_a_server_whose_answers_cannot_be_used_is_left_alone(
+    body: bytes,
+    is_left_alone: bool,  # noqa: FBT001
+) -> None:
+    with lying_server(saying(gzip.compress(body))) as url:
+        client = SharedClient(SharedConfig(url))
+        for _ in range(2):
+            with pytest.raises(SharedIndexError, match="cannot be used"):
+                client.ask(GENERATION, QUESTION, 20)
+        client.close()
+    assert client.breaker.failures == (1 if is_left_alone else 0)
+
+
+@pytest.mark.parametrize(("token", "said"), [("", "is not set"), (TOKEN, "does not accept")])
+def test_a_missing_token_is_not_called_a_wrong_one(token: str, said: str) -> None:
+    with lying_server(saying(b"", 401)) as url:
+        client = SharedClient(SharedConfig(url, token=token))
+        with pytest.raises(SharedIndexError, match=said):
+            client.ask(GENERATION, QUESTION, 5)
+        client.close()

@@ -15,7 +15,6 @@ from code_intel.shared.client import CALL_TIMEOUT_S
 from code_intel.shared.connection import close_connections
 from code_intel.shared.wire import inflated, pack
 from code_intel.tools.context.corpus_service import open_project
-from code_intel.tools.context.repositories.shared_forest import close_overlays
 from lying_servers import lying_server
 from served import gateway
 from team_servers import Team, run, settings_of, write
@@ -44,7 +43,6 @@ def clone(team: Team, name: str, capsys: pytest.CaptureFixture[str]) -> Path:
 
 def search(clone: Path, query: str = "login") -> SearchAnswer:
     """Search as a process of its own would."""
-    close_overlays()
     close_connections()
     services = open_project(settings_of(clone), readonly=True)
     try:
@@ -159,7 +157,6 @@ def test_no_question_waits_long_for_a_server_that_hangs(team: Team, clone: Path)
 
     with lying_server(hang) as url:
         team.patch.setenv("CODE_INTEL_SHARED_URL", url)
-        close_overlays()
         close_connections()
         services = open_project(settings_of(clone))
         took = []

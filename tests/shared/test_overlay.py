@@ -11,9 +11,10 @@ from code_intel.forest.dependencies.build import graph_of
 from code_intel.index.store import Store
 from code_intel.shared import client
 from code_intel.shared.connection import close_connections, connection_of
+from code_intel.shared.kept_answers import KEPT_GENERATIONS
 from code_intel.shared.overlay import Overlay
+from code_intel.shared.remote_store import RemoteStore
 from code_intel.tools.context.corpus_service import open_project
-from code_intel.tools.context.repositories.shared_forest import close_overlays
 from programs import git
 from team_servers import Team, commit, run, settings_of, write
 
@@ -34,7 +35,6 @@ Ask = Callable[..., dict[str, Any]]
 def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
     def asked(root: Path, *words: str) -> dict[str, Any]:
         """Ask as a process of its own would."""
-        close_overlays()
         close_connections()
         query = ("search", "--forest", "--project", str(root), " ".join(words))
         return run(capsys, *query, code=None)
@@ -253,6 +253,74 @@ def test_a_process_that_stays_ranks_by_imports_of_both_indexes(
         importers = graph_of(state.union).inbound("src/cart.py")
     overlay.close()
     assert set(importers) == {"src/shop.py", "src/new.py"}
+
+
+def test_a_server_is_asked_once_about_a_repository_that_the_token_may_not_read_any_more(
+    team: Team, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team.use("push:shop/*", name="farm")
+    root = team.repository(name, FILES)
+    run(capsys, "push", "--words-only", "--project", str(root))
+    clone = developer(team, capsys, root)
+    services = open_project(settings_of(clone), readonly=True)
+    try:
+        forest = services[1]
+        assert forest.search("send_letter", 3).index.shared
+        team.use("read:other/*")
+        connection = connection_of(forest.settings)
+        assert connection is not None
+        token = settings_of(clone).shared.token
+        connection.client.config = replace(connection.client.config, token=token)
+        # A question of other words, because answers are kept.
+        refused = forest.search("shopping cart", 3).index
+        assert (refused.shared, any("no such repository" in n for n in refused.degraded)) == (
+            "",
+            True,
+        )
+        team.record.requests.clear()
+        assert not forest.search("voucher", 3).index.shared
+        assert team.record.requests == []
+        assert connection.heads(5) == ()  # other questions to the server are still asked
+    finally:
+        for service in services:
+            service.index.close()
+
+
+def test_projects_of_one_server_keep_their_answers_apart(
+    team: Team, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team.use("push:shop/*", name="farm")
+    clones = []
+    for number in range(KEPT_GENERATIONS + 1):
+        root = team.repository(f"{name}-{number}", FILES)
+        run(capsys, "push", "--words-only", "--project", str(root))
+        clones.append(team.clone(root, f"clone{number}"))
+    team.use("read:shop/*")
+    for clone in clones:
+        run(capsys, "init", str(clone), "--shared", team.url)
+        close_connections()
+        run(capsys, "search", "--forest", "--project", str(clone), "send_letter", code=None)
+        close_connections()
+    folders = {file.parent for file in (team.folder / "developer").rglob("digests-*.json.gz")}
+    assert len(folders) == len(clones)
+
+
+def test_a_list_that_is_too_large_for_an_answer_is_asked_for_once(
+    team: Team, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.use("push:shop/*", name="farm")
+    root = team.repository(name, FILES)
+    run(capsys, "push", "--words-only", "--project", str(root))
+    clone = developer(team, capsys, root)
+    connection = connection_of(settings_of(clone))
+    assert connection is not None
+    (head,) = [head for head in connection.heads(5) if head.repository == name]
+    store = RemoteStore(connection.client, [head.generation])
+    monkeypatch.setattr(client, "MAX_BODY_BYTES", 150)
+    for _ in range(2):
+        with pytest.raises(client.SharedIndexError, match="too large"):
+            store.digests()
+    assert [path for path, _ in team.record.requests].count("/v1/store") == 1
 
 
 def fail(path: str) -> None:

@@ -10,7 +10,6 @@ import pytest
 from code_intel.servers.shared.access.principal import grant_of
 from code_intel.servers.shared.access.token_file import TokenTable, change_tokens, new_token
 from code_intel.shared.connection import close_connections
-from code_intel.tools.context.repositories.shared_forest import close_overlays
 from programs import git
 from servers.shared.shared_processes import process
 from team_servers import commit, run, start, write
@@ -33,7 +32,6 @@ def token_of(tokens: Path, *grants: str) -> str:
 
 def ask(capsys: pytest.CaptureFixture[str], clone: Path, query: str) -> tuple[list[str], str]:
     """Ask as a process of its own would; return the documents, and the commit of the server."""
-    close_overlays()
     close_connections()
     found = run(capsys, "search", "--forest", "--project", str(clone), query, code=None)
     documents = list(dict.fromkeys(row["document"] for row in found["results"]))

@@ -5,14 +5,23 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from code_intel.shared import client
+from code_intel.config import SharedConfig
+from code_intel.index.store import Store
+from code_intel.shared import client, pushing, routes
+from code_intel.shared.layers import plan_layers
 from code_intel.shared.milvus import SharedIndex
+from code_intel.shared.pushing import Pusher
+from code_intel.shared.records import Generation, SharedChunk, SharedFile
+from code_intel.shared.routes import SendFiles
+from code_intel.shared.wire import pack, vector_text
 from programs import git
+from pushes import MODEL, card_digest, vector_of
 from team_servers import Team, commit, run, start, write
 
 pytestmark = pytest.mark.milvus
@@ -238,6 +247,68 @@ def test_a_detached_head_needs_a_branch_and_ci_names_it(
     assert files_of(shared_index, name, "release/1") == set(FILES)
 
 
+def texts_in(index: SharedIndex, name: str) -> str:
+    """Return all that the engine has of a repository."""
+    engine, names = index._engine, index._opened.names  # noqa: SLF001 - what is left is seen below
+    condition = f'repository == "{name}"'
+    return "".join(
+        str(row["content"])
+        for short in ("contents", "symbols")
+        for row in engine.query(names[short], condition, ("content",))
+    )
+
+
+def test_after_a_whole_push_a_prune_removes_a_text_that_was_pushed_by_mistake(
+    shop: Path, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    commit(shop, {"src/auth.py": "def customer_of_acme():\n    return 1\n"})
+    push(shop)
+    commit(shop, {"src/auth.py": "def customer():\n    return 1\n"})
+    assert push(shop)["base"] is not None
+
+    def prune() -> None:
+        for _ in range(2):
+            shared_index.prune(0)
+
+    prune()
+    assert "acme" in texts_in(shared_index, name)
+    would = push(shop, "--whole", "--dry-run")
+    assert (would["base"], would["sent"]) == (None, 4)
+    found = push(shop, "--whole")
+    assert (found["base"], found["sent"]) == (None, 4)
+    prune()
+    assert "acme" not in texts_in(shared_index, name)
+    assert "customer" in texts_in(shared_index, name)
+    assert files_of(shared_index, name) == set(FILES)
+    assert push(shop)["sent"] == 0
+    commit(shop, {"src/more.py": "more = 1\n"})
+    assert push(shop)["sent"] == 1
+    assert files_of(shared_index, name) == {*FILES, "src/more.py"}
+
+
+def test_a_deleted_branch_is_removed_from_the_server(
+    team: Team, shop: Path, name: str, push: Run, shared_index: SharedIndex
+) -> None:
+    push(shop)
+    git(shop, "checkout", "-qb", "feature/a")
+    head = commit(shop, {"src/feature.py": "feature = 1\n"})
+    push(shop)
+    team.use("read:shop/*")
+    assert "does not allow" in push(shop, "--delete-branch", "feature/a", code=1)["message"]
+    team.use("push:other/*")
+    assert "no such repository" in push(shop, "--delete-branch", "main", code=1)["message"]
+    team.use("push:shop/*")
+    team.record.requests.clear()
+    assert push(shop, "--delete-branch", "feature/a", "--dry-run")["commit"] == head
+    assert shared_index.head(name, "feature/a") is not None
+    found = push(shop, "--delete-branch", "feature/a")
+    assert (found["branch"], found["commit"], found["dry_run"]) == ("feature/a", head, False)
+    assert push(shop, "--delete-branch", "feature/a")["commit"] is None
+    assert {path for path, _ in team.record.requests} == {"/v1/push/delete-branch"}
+    assert [head.branch for head in shared_index.heads(name.__eq__)] == ["main"]
+    assert push(shop, "--delete-branch", "a..b", code=2)["field"] == "branch"
+
+
 def test_a_shallow_clone_pushes_only_the_difference(team: Team, shop: Path, push: Run) -> None:
     push(shop)
     commit(shop, {"src/auth.py": "changed = 1\n"})
@@ -273,3 +344,51 @@ def test_a_vector_that_a_readable_repository_has_is_not_computed_again(
     team.use("push:shop/*", name="farm", embedding="faithful")
     second = run(capsys, "push", "--project", str(fork))
     assert (second["embedded"], second["reused"]) == (0, first["embedded"])
+
+
+def test_a_file_whose_vectors_are_too_large_for_one_request_is_sent_in_parts(
+    team: Team, name: str, monkeypatch: pytest.MonkeyPatch, shared_index: SharedIndex
+) -> None:
+    numbers = range(40)
+    chunks = tuple(
+        SharedChunk(at, at + 1, at + 1, f"value{at} = {at}", (), card_digest(str(at)))
+        for at in numbers
+    )
+    file = SharedFile("a.py", "0" * 64, "python", 40, 0, chunks, (), ())
+    vectors = {card_digest(str(at)): vector_text(vector_of(str(at)).tobytes()) for at in numbers}
+    plan = plan_layers(name, "1" * 32, {file.path: file.digest}, None, {})
+    body = SendFiles(name, plan.new, (file,), vectors)
+    monkeypatch.setattr(client, "MAX_BODY_BYTES", len(pack(body)) // 4)
+    config = SharedConfig(team.url, name, token=team.running.token(f"push:{name}"))
+    with (
+        closing(client.SharedClient(config)) as connection,
+        closing(Store.open(team.folder / "none.db")) as none,
+    ):
+        Pusher(connection, name, none, team.folder, 0).send(body)
+    assert len(team.record.bodies("/push/files")) > 4
+    assert shared_index.missing(name, plan.new, [(file.path, file.digest)]) == ()
+    generation = Generation(
+        plan.generation, name, "a" * 40, plan.tree, "1" * 32, MODEL, plan.layers, 1, 0, ""
+    )
+    shared_index.finish(generation, "main")
+    written = shared_index.generation(plan.generation)
+    assert written is not None
+    store = shared_index.store([written])
+    for at in numbers:
+        (hit, score), *_ = store.vector_hits(vector_of(str(at)), 3)
+        assert store.chunk_texts([hit])[hit] == f"value{at} = {at}"
+        assert score > 0.99
+
+
+def test_the_files_of_a_large_base_are_listed_in_parts(
+    team: Team, shop: Path, push: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "MAX_PAGE", 2)
+    monkeypatch.setattr(pushing, "MAX_PAGE", 2)
+    push(shop)
+    team.record.requests.clear()
+    commit(shop, {"src/auth.py": "def logout():\n    return 1\n"})
+    found = push(shop)
+    assert (found["changed"], found["deleted"]) == (1, 0)
+    assert team.record.pushed_files() == ["src/auth.py"]
+    assert len(team.record.bodies("/push/base")) == 2

@@ -16,7 +16,7 @@ from code_intel.records import Note
 NO_RECORDS = re.compile(
     r"(?:readme|index|contents|(?:.*[-_ ])?template)(?:\.[a-z]{2})?", re.IGNORECASE
 )
-"""Names of files, without ending, that belong to a folder of records but are none."""
+"""Names of files, without ending, that are in a folder of records but not records."""
 
 _STATUS_LINE = re.compile(
     r"^[-*\s]*(?:\*\*)?(?:status|ステータス|状態)(?:\*\*)?\s*[:：](?:\*\*)?\s*(.+)$",

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the definitions; return 1 if there are none."""
+    """Print the definitions; return 1 without any."""
     question = Question(
         find_definitions,
         DEFS_OPTIONS,

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the lines; return 1 if there are none."""
+    """Print the lines; return 1 without any."""
     pattern = expression(args)
     question = Question(
         search_text,

@@ -1,8 +1,9 @@
 """Find where a symbol is used: the lines that contain its name, except its definitions.
 
 Lines that certainly refer to the symbol come first, then those marked `[likely]` and `[text]`. With
-`--all` or `--repo`, lines of other projects of the workspace follow, in JSON as `elsewhere`; there,
-`[likely]` marks lines of files that import the symbol or its module.
+`--all` or `--repo`, lines of other projects of the workspace and of repositories on the server of
+the shared index follow, in JSON as `elsewhere`; there, `[likely]` marks lines of files that import
+the symbol or its module.
 
 Exits with 1 if nothing was found.
 """
@@ -31,16 +32,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--repo",
         action="append",
         metavar="NAME",
-        help="show lines of this repository of the workspace, too; may be repeated",
+        help="show lines of this repository of the workspace or the server, too; may be repeated",
     )
     parser.add_argument(
-        "--all", action="store_true", help="show lines of all projects of the workspace"
+        "--all", action="store_true", help="show lines of all other repositories that are known"
     )
     add_project(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the lines; return 1 if there are none."""
+    """Print the lines; return 1 without any."""
     question = Question(
         find_references,
         REFS_OPTIONS,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from code_intel.config.client_files import HOOK_FILES
 
 TIMEOUT_S = 10
-"""After this time, a client goes on without the answer of a hook."""
+"""How long a client waits for the answer of a hook."""
 
 
 class HookFile(NamedTuple):

@@ -51,7 +51,7 @@ class _OurHook(NamedTuple):
 
 
 def mode_of(client: Client, root: Path) -> HookMode | None:
-    """Return the mode of our hooks in the client's file, None if there are none."""
+    """Return the mode of our hooks in the client's file, or None."""
     hooks = client.hooks
     document = _read(content(root / hooks.file) or b"") if hooks else None
     if hooks is None or document is None:
@@ -193,7 +193,7 @@ def _is_ours(hooks: HookFile, handler: object) -> bool:
 
 
 def _program_in(hooks: HookFile, command: str) -> str:
-    """Return the program that a command of ours starts; empty if it is not ours."""
+    """Return the program that one of our commands starts; empty for other commands."""
     forms = (_pattern(form, hooks.adapter) for form in (COMMAND, DENYING_COMMAND))
     match = next(filter(None, (form.fullmatch(command) for form in forms)), None)
     try:
@@ -213,7 +213,7 @@ def _pattern(form: str, adapter: str) -> re.Pattern[str]:
 
 
 def _usable_program(hooks: HookFile, document: Mapping[str, Any]) -> str:
-    """Return the program of our hooks in a file; empty if there is none, or if it is missing.
+    """Return the program of our hooks in a file; empty without hooks, or if it is missing.
 
     A name stays, since the file may be shared and the program may be found elsewhere.
     """

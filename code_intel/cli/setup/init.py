@@ -138,6 +138,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="use the index that a team shares at this address (docs/shared.md)",
     )
     parser.add_argument(
+        "--save-token",
+        action="store_true",
+        help="with --shared, save the token of CODE_INTEL_SHARED_TOKEN on this machine, because"
+        " Codex and Gemini CLI do not pass the variable on to servers",
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="show what would change; change nothing"
     )
     parser.add_argument(
@@ -150,6 +156,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan the changes, apply them unless `--dry-run` is given, and print them."""
     root = project_folder(args.project)
+    if args.save_token:
+        shared_setup.require_token(load_settings(root), args.shared)
     chosen = clients.chosen(args.client)
     interrupted = transaction.interrupted(root, SETUP)
     if not args.dry_run:
@@ -169,6 +177,8 @@ def run(args: argparse.Namespace) -> int:
         if args.shared or args.remove:
             url = "" if args.remove else shared_setup.checked_url(args.shared)
             shared_setup.trust(load_settings(root), url)
+        if args.save_token:
+            shared_setup.save_token(load_settings(root), shared_setup.checked_url(args.shared))
     if not args.remove:
         notes = [*_notes(root, chosen), *_commands_notes(root, chosen, requested=args.commands)]
         notes += _hook_notes(root, chosen, planned, args.hooks)

@@ -15,9 +15,11 @@ from code_intel.cli.setup.marked_block import BlockMarks, with_block, without_bl
 from code_intel.config import Settings, load_settings
 from code_intel.config.shared import (
     TOKEN_VARIABLE,
+    TOKENS,
     TRUSTED_SERVERS,
     is_repository,
     is_server,
+    saved_token,
     sends_in_clear,
     trusted_lines,
 )
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
 MARKS = BlockMarks(b"# code-intel: begin of the shared index", b"# code-intel: end", b"\n")
 ASK_TIMEOUT_S = 3.0
-MAX_COMMITS = 1000
 NOT_FOUND = 404
 OWN_TABLE = (
     "{file} has a table [shared] that init did not write.",
@@ -45,7 +46,13 @@ NO_INDEX_NOTE = (
     "The shared index has no {repository} that the token may read yet. `code-intel push` in CI"
     " creates it; until then, the local index answers."
 )
-SET_VARIABLE = "Set {variable} to your token. It is read from the environment only."
+SET_VARIABLE = "Set {variable} to your token, and run this again with --save-token to keep it."
+NOT_PASSED_NOTE = (
+    "{clients} does not pass {variable} on to servers. Run this again with --save-token: it saves"
+    " the token on this machine, outside the project."
+)
+NOT_PASSING = {".codex": "Codex", ".gemini": "Gemini CLI"}
+"""Clients that remove variables with tokens from the environment of servers, by their folders."""
 CLEAR_NOTE = "The token is sent in clear text, because the address is http. Use https."
 NO_ANSWER_NOTE = "The shared index does not answer: {reason}. The local index does."
 
@@ -131,8 +138,54 @@ def trust(settings: Settings, url: str) -> None:
         return
     durable.make_folder(file.parent, 0o700)
     with durable.locked(file.with_name(f"{file.name}.lock")):
-        others = [line for line in trusted_lines(settings.state_dir) if not _is_of(line, digest)]
+        before = trusted_lines(settings.state_dir)
+        others = [line for line in before if not _is_of(line, digest)]
         durable.replace(file, "".join(f"{line}\n" for line in [*others, *wanted]).encode())
+        used = {_url(line) for line in [*others, *wanted]}
+        for address in {_url(line) for line in before} - used:
+            _change_tokens(settings.state_dir, address, "")
+
+
+def require_token(settings: Settings, url: str) -> None:
+    """Check that there is a server and a token to save for it.
+
+    Raises:
+        UsageError: One is missing.
+    """
+    if not (url and settings.shared.token):
+        raise UsageError(
+            f"--save-token saves the token of {TOKEN_VARIABLE} for the server that --shared names.",
+            hint=f"Set {TOKEN_VARIABLE}, and run `code-intel init --shared URL --save-token`.",
+            details={"field": "save_token"},
+        )
+
+
+def save_token(settings: Settings, url: str) -> None:
+    """Save the token of the environment for a server, in a file that only the user may read.
+
+    Raises:
+        StorageError: The user's state folder cannot be written.
+    """
+    _change_tokens(settings.state_dir, url, settings.shared.token)
+
+
+def _change_tokens(state: Path, url: str, token: str) -> None:
+    """Replace the token of a server; an empty one removes it."""
+    file = state / TOKENS
+    if not token and not file.exists():
+        return
+    durable.make_folder(state, 0o700)
+    with durable.locked(file.with_name(f"{file.name}.lock")):
+        before = file.read_text("ascii").splitlines() if file.exists() else []
+        lines = [line for line in before if line.partition(" ")[0] != url]
+        lines += [f"{url} {token}"] if token else []
+        if not file.exists():
+            durable.create(file, b"", 0o600)
+        durable.replace(file, "".join(f"{line}\n" for line in lines).encode("ascii"))
+
+
+def _url(line: str) -> str:
+    return line.partition(" ")[2]
 
 
 def _is_of(line: str, digest: str) -> bool:
@@ -152,7 +205,7 @@ def prepare(root: Path) -> list[str]:
     finally:
         for service in services:
             service.index.close()
-    notes = [] if settings.shared.token else [SET_VARIABLE.format(variable=TOKEN_VARIABLE)]
+    notes = _token_notes(settings)
     notes += [CLEAR_NOTE] if sends_in_clear(settings.shared) else []
     connection = connection_of(settings)
     if connection is None:
@@ -160,9 +213,21 @@ def prepare(root: Path) -> list[str]:
     return [*notes, _answer_note(connection)]
 
 
+def _token_notes(settings: Settings) -> list[str]:
+    """Return what the user must do so that servers get the token."""
+    config = settings.shared
+    if not config.token:
+        return [] if config.problem else [SET_VARIABLE.format(variable=TOKEN_VARIABLE)]
+    names = [name for folder, name in NOT_PASSING.items() if (settings.root / folder).is_dir()]
+    if not names or saved_token(settings.state_dir, config.url)[0] == config.token:
+        return []
+    return [NOT_PASSED_NOTE.format(clients=" or ".join(names), variable=TOKEN_VARIABLE)]
+
+
 def _answer_note(connection: "Connection") -> str:
     """Return what the server has of the project."""
     from code_intel.shared.client import SharedIndexError
+    from code_intel.shared.fields import MAX_COMMITS
 
     try:
         commits = revisions.ancestors(connection.folder, MAX_COMMITS)

@@ -27,4 +27,6 @@ def open_index(args: argparse.Namespace) -> "SharedIndex":
     from code_intel.shared.milvus import SharedIndex
 
     settings = read_settings(args.config)
-    return SharedIndex.open(settings.engine, settings.engine_token())
+    return SharedIndex.open(
+        settings.engine, settings.engine_token(), partitions=settings.engine_partitions
+    )

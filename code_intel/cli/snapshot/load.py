@@ -2,7 +2,7 @@
 
 Only vectors of the model that this project uses are loaded. Files that differ are left to
 `code-intel sync` or the next server, which also index the words and symbols of all files. Load only
-files that your own builds wrote: vectors of a stranger can change which code is found first.
+files that your own builds wrote: forged vectors can change which code is found first.
 
 --json: `file`, `model`, `files`, `used`, `vectors`, `unused` [{reason, files, examples}],
 `new_files`, `dry_run`.

@@ -12,7 +12,7 @@ MAX_EXAMPLES = 5
 def rows_of(files: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
     """Return a row for each reason, with the number of files and some of them.
 
-    Files that are not in this project are only counted: their names are a stranger's text.
+    Files that are not in this project are only counted: their names are untrusted text.
     """
     return [
         {

@@ -1,7 +1,9 @@
 """Choose other projects of this machine that searches of this project may include.
 
-`code-intel search --all` searches all of them, and `--repo NAME` one. Their indexes are only read.
-The list is kept outside the project, because it names folders of this machine.
+`code-intel search --all` searches all of them, and `--repo NAME` one. Each project has a list of
+its own. The list is outside the project, because it names folders of this machine. Other indexes
+are only read: run `code-intel sync` in those projects, or keep their servers running. `code-intel
+workspace list` shows how current they are.
 """
 
 import argparse

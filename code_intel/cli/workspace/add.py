@@ -1,6 +1,8 @@
-"""Add another project of this machine to the workspace. It must be indexed.
+"""Add another project of this machine to the workspace.
 
-Its name is that of its git remote `origin`, such as `team/shop`, or else that of its folder.
+It must be indexed: run `code-intel sync` there first. Its name is that of its git remote, such as
+`team/shop`, or else that of its folder. Two checkouts of one repository have the same name: give
+one of them another with `--name`.
 
 --json: `project` {name, path, commit, own, index, files, notes}, `dry_run`.
 """

@@ -11,13 +11,12 @@ use, so edits take effect at once:
 """
 
 import math
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from code_intel.config.reading import read_regular_file, unknown_key_warnings
+from code_intel.config.reading import read_regular_file, toml_values, unknown_key_warnings
 from code_intel.errors import ConfigError
 
 PROFILES_FILE = "scoring-profiles.toml"
@@ -96,7 +95,7 @@ def load(file: Path) -> tuple[dict[str, Profile], tuple[str, ...]]:
         ConfigError: As `choose`.
     """
     try:
-        given = tomllib.loads(read_regular_file(file).decode("utf-8-sig"))
+        given = toml_values(read_regular_file(file).decode("utf-8-sig"))
     except FileNotFoundError:
         return dict(PROFILES), ()
     except (OSError, ValueError) as error:

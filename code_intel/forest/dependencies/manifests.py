@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from posixpath import basename, dirname
 from typing import Any, NamedTuple
 
+from code_intel.config.reading import toml_values
 from code_intel.forest.dependencies.paths import join_path
 
 _NAMED = re.compile(
@@ -163,11 +164,9 @@ def _json(text: str) -> Mapping[str, Any]:
 
 
 def _toml(text: str) -> Mapping[str, Any]:
-    import tomllib
-
     try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError):
+        return toml_values(text)
+    except ValueError:
         return {}
 
 

@@ -113,6 +113,15 @@ def search_words(
     return find_words(store, read(query), _limit(directory, file_pattern))
 
 
+def asked_words(
+    query: str, directory: str = "", file_pattern: str = ""
+) -> tuple[tuple[str, ...], list[str], int]:
+    """Return the terms, the names and the limit with which `search_words` asks an index."""
+    question = read(query)
+    names = [name.bare for name in question.names]
+    return tuple(question.terms), names, _limit(directory, file_pattern)
+
+
 def _limit(directory: str, file_pattern: str) -> int:
     """Return how many chunks each search finds; more if most of them may be filtered out."""
     return MAX_HITS if directory or file_pattern else POOL

@@ -47,7 +47,7 @@ class RankingState:
         graph: The import graph.
         situation: What is known besides the question.
         commits: The earlier commits that are most like the question, by path.
-        read: Reads texts from the index; by default, files have all of theirs.
+        read: Reads texts from the index; by default, files have all their texts.
         scores: Scores by path; files without evidence have none.
         why: Tags by path.
         kinds: Kinds of file that the question does not ask for, by path.

@@ -6,18 +6,15 @@ nothing. Such an index is searched in its texts. The scores of a larger one are 
 factor, for which no texts are read.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from statistics import fmean
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from code_intel.chunking.words import words
+from code_intel.forest.bm25 import rarity, term_weight
+from code_intel.forest.source_store import Column, Hits
 from code_intel.index.rows import ChunkRow
-
-K1, B = 1.2, 0.75
-"""The constants of FTS5."""
-LEAST_WEIGHT = 1e-6
 
 
 class ChunkWords(NamedTuple):
@@ -39,18 +36,14 @@ def words_of(row: ChunkRow) -> ChunkWords:
 
 def weights_of(terms: Iterable[str], chunks: int, counts: Mapping[str, int]) -> dict[str, float]:
     """Return how rare each token is, from the number of chunks and that of chunks with it."""
-    found = {term: min(counts.get(term, 0), chunks) for term in terms}
-    return {
-        term: max(LEAST_WEIGHT, math.log((chunks - count + 0.5) / (count + 0.5)))
-        for term, count in found.items()
-    }
+    return {term: rarity(chunks, counts.get(term, 0)) for term in terms}
 
 
 def scores(
     found: Mapping[int, Mapping[int, ChunkWords]],
-    column: Literal["body", "names"],
+    column: Column,
     weights: Mapping[str, float],
-) -> dict[int, list[tuple[int, float]]]:
+) -> dict[int, Hits]:
     """Return (chunk id, BM25) of the chunks with any of the weighted tokens, by index, best first.
 
     Args:
@@ -76,7 +69,7 @@ def scores(
 
 def reweighted(
     hits: Iterable[tuple[int, float]], weights: Mapping[str, float], own: Mapping[str, float]
-) -> list[tuple[int, float]]:
+) -> Hits:
     """Return the hits of an index with scores of the same scale as in all indexes.
 
     Args:
@@ -89,9 +82,8 @@ def reweighted(
 
 
 def _score(counts: Counter[str], length: float, weights: Mapping[str, float]) -> float:
-    norm = K1 * (1 - B + B * length)
     return sum(
-        weight * counts[term] * (K1 + 1) / (counts[term] + norm)
+        weight * term_weight(counts[term], length)
         for term, weight in weights.items()
         if term in counts
     )

@@ -1,13 +1,10 @@
 """Define one index of a union, and search the documents of it that are shown."""
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from code_intel.forest.source_store import SourceStore
+from code_intel.forest.source_store import Hits, SourceStore
 
-Hits = list[tuple[int, float]]
-"""Chunk ids with their scores, best first."""
-Column = Literal["body", "names"]
 Search = Callable[[SourceStore, int], Hits]
 """Returns at most so many hits of an index."""
 MORE = 4

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol, TypeVar
 
-from code_intel.forest.source_store import SourceStore
+from code_intel.forest.source_store import Column, Hits, SourceStore
 from code_intel.forest.union import bm25
-from code_intel.forest.union.parts import Column, Hits, Part, search_shown
+from code_intel.forest.union.parts import Part, search_shown
 
 SMALL_CHUNKS = 300
 """A part with fewer chunks is searched in its texts; see `bm25`."""
@@ -91,7 +91,7 @@ class UnionWords:
         def read(_: object) -> list[str]:
             return [path for path, *_ in part.store.digests() if part.shows(path)]
 
-        return self._cached(f"shown {number}", self._version(number), read)
+        return self._cached(f"shown {number} {part.prefix}", self._version(number), read)
 
     def _shown_words(self, number: int) -> Words:
         """Return the tokens of the chunks of a part in documents that are shown."""
@@ -99,20 +99,20 @@ class UnionWords:
 
     def _words(self, which: str, number: int, paths: Collection[str]) -> Words:
         """Return the tokens of the chunks of some documents, and keep them until one changes."""
-        store = self._parts[number].store
+        store, prefix = self._parts[number].store, self._parts[number].prefix
 
         def read(_: object) -> Words:
             pages = frozenset(store.pages())
             rows = store.chunks_of(paths)
             return {row.id: bm25.words_of(row) for row in rows if row.id not in pages}
 
-        return self._cached(f"{which} words {number}", self._version(number), read)
+        return self._cached(f"{which} words {number} {prefix}", self._version(number), read)
 
     def _version(self, number: int) -> object:
         """Return a value that changes when a part does, or what it hides."""
         part = self._parts[number]
         version = part.store.version_token()
-        return None if version is None else (id(part.store), version, part.hidden)
+        return None if version is None else (part.store.revision(), version, part.hidden)
 
 
 def _counted(words: Collection[bm25.ChunkWords], tokens: Iterable[str]) -> WordCounts:

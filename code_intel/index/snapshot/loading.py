@@ -143,7 +143,7 @@ def _check_model(index: Index, snapshot: Snapshot) -> None:
     used = index.embedder.identity if index.embedder else ""
     if snapshot.identity == used and snapshot.dimensions == index.config.dimensions:
         return
-    # The name is a stranger's text.
+    # The name is untrusted text.
     other = snapshot.identity if _NAME.fullmatch(snapshot.identity) else "an unknown model"
     raise EmbeddingError(
         f"The snapshot has vectors of {other} with {snapshot.dimensions} numbers; this"

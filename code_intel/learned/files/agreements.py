@@ -241,7 +241,7 @@ def missing(term: str, symbol: str = "", among: Iterable[AgreementEntry] = ()) -
     name = f"{term}{f' → {symbol}' if symbol else ''}"
     if not unreadable:
         hint = "`code-intel map list` lists the agreements."
-        return NotFoundError(f"There is no agreement {name}.", hint=hint)
+        return NotFoundError(f"The agreement {name} does not exist.", hint=hint)
     likely = min(unreadable, key=lambda file: not file.startswith(term))
     return NotFoundError(
         f"There is no readable agreement {name}. "

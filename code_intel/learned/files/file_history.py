@@ -41,7 +41,7 @@ class FileHistory(NamedTuple):
 
     Attributes:
         commits: The commits, at most `MAX_COMMITS`.
-        problem: Why there are none, as a sentence; empty if there are.
+        problem: Why they are missing, as a sentence; empty if they are not.
     """
 
     commits: tuple[FileCommit, ...] = ()

@@ -6,6 +6,7 @@ is written (docs/decisions/0050).
 
 import hashlib
 import json
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -288,5 +289,14 @@ def _refuse_constant(constant: str) -> float:
     raise ValueError(f"{constant} is not a JSON number")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_require_unique_keys, parse_constant=_refuse_constant)
-"""A strict decoder, which refuses repeated keys and the numbers NaN and Infinity."""
+def _finite(number: str) -> float:
+    found = float(number)
+    if math.isinf(found):
+        raise ValueError("a number is too large")
+    return found
+
+
+DECODER = json.JSONDecoder(
+    object_pairs_hook=_require_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
+)
+"""A strict decoder, which refuses repeated keys, numbers as large as 1e999, NaN and Infinity."""

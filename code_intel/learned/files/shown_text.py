@@ -50,7 +50,7 @@ def written_bytes(old: bytes, text: str) -> bytes:
 
     Raises:
         UsageError: A changed line contains a masked secret or an escaped character, or lines that
-            were shown alike cannot be told apart, or the file is not UTF-8.
+            were shown alike cannot be distinguished, or the file is not UTF-8.
     """
     text = with_lf(text)
     if text == shown_text(old):

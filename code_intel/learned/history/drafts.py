@@ -71,7 +71,7 @@ class OutcomeDraft(NamedTuple):
 
 
 def read_draft(settings: Settings, session: str) -> OutcomeDraft | None:
-    """Return the draft of a session; None if there is none, or it cannot be read."""
+    """Return the draft of a session; None if it is missing or cannot be read."""
     return _read(_path(settings, session))
 
 
@@ -94,7 +94,7 @@ def write_draft(settings: Settings, draft: OutcomeDraft) -> None:
 
 
 def close_draft(settings: Settings, session: str) -> None:
-    """Turn a draft into an unconfirmed outcome; do nothing if there is none.
+    """Turn a draft into an unconfirmed outcome; do nothing without one.
 
     Raises:
         BusyError: Another process held the lock for too long.

@@ -74,7 +74,7 @@ def find_note(notes: Iterable[NoteEntry], title: str, kind: NoteKind | None = No
     """Return the note with a title or file name.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: It does not exist.
         UsageError: Several notes have this title; the hint names their files.
     """
     wanted = title.strip().casefold()
@@ -115,7 +115,7 @@ def _ids(entry: AgreementEntry) -> frozenset[str]:
 
 
 def _load_record(path: Path, before: NoteEntry | Path | None = None) -> NoteEntry | Path:
-    """Return the decision record in a file; the path alone if the file is none."""
+    """Return the decision record in a file; the path alone for another file."""
     try:
         data = read_plain(path)
     except OSError:

@@ -128,7 +128,7 @@ def _asked(
     constants: Calibration | None,
     report: Report,
 ) -> tuple[Rights | None, str]:
-    """Return the answers to earlier requests, or why there are none."""
+    """Return the answers to earlier requests, or why they are missing."""
     if embedder is None:
         return None, "No embedding model is installed."
     if constants is None:

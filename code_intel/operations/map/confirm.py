@@ -129,7 +129,7 @@ async def confirm_note_named(context: GatewayContext, title: str, *, dry: bool =
     """Confirm the note with a title or file name.
 
     Raises:
-        UsageError: There is none, so the symbol of an agreement is missing; or there are several.
+        UsageError: No note has it, so the symbol of an agreement is missing; or several have it.
     """
     entry = await run_in_thread(note_named, context, title)
     await run_in_thread(partial(confirm_note, context.settings, entry, dry=dry))

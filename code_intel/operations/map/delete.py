@@ -61,7 +61,7 @@ async def delete_note_named(context: GatewayContext, title: str, *, dry: bool = 
     """Move the note with a title or file name to the trash.
 
     Raises:
-        UsageError: There is none, or there are several, or it is a decision record.
+        UsageError: It does not exist, or several have the title, or it is a decision record.
     """
     settings = context.settings
     entry = await run_in_thread(note_named, context, title)

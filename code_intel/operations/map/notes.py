@@ -27,7 +27,7 @@ def note_named(context: GatewayContext, title: str) -> NoteEntry:
     """Return the note with a title or file name; this blocks.
 
     Raises:
-        UsageError: There is none, so an agreement is meant; or there are several.
+        UsageError: No note has it, so an agreement is meant; or several have it.
     """
     try:
         return find_note(context.map_cache.snapshot(context.settings).notes, title)

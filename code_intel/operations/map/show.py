@@ -26,7 +26,7 @@ def show(context: GatewayContext, term: str, symbol: str = "") -> Answer:
     """Show the agreement or note with a term, an alias, a title or a file name; this blocks.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: It does not exist.
         UsageError: There are several.
     """
     folded = fold(term)

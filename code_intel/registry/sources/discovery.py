@@ -85,7 +85,7 @@ def _files(root: Path) -> Iterator[tuple[Source, Path]]:
 
 
 def _command(root: Path, source: Source, path: Path) -> Command:
-    """Return the command of a file; raise one of `UNUSABLE` if it is none."""
+    """Return the command of a file; raise one of `UNUSABLE` for another file."""
     prompt = parsed(root, source, path)
     if prompt.is_by_user:
         raise MalformedRegistry(f"only the user may start it ({formats.BY_USER})")

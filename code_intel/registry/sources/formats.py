@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from code_intel.chunking import front_matter
+from code_intel.config.reading import toml_values
 from code_intel.registry.checking import MAX_TEXT_CHARS, MalformedRegistry
 
 WHOLE = frozenset({"ARGUMENTS", "args"})
@@ -57,9 +58,7 @@ def _markdown(text: str) -> PromptFile:
 
 
 def _toml(text: str) -> PromptFile:
-    import tomllib  # imported late to keep the handshake fast
-
-    values = tomllib.loads(text)
+    values = toml_values(text)
     if not isinstance(values.get("prompt"), str):
         raise MalformedRegistry("it has no text `prompt`")
     return PromptFile(values["prompt"].strip(), as_text(values.get("description")))

@@ -1,7 +1,7 @@
 """Build the ASGI application of an instance: MCP at /mcp, the API below /v1, health and metrics.
 
-Each request passes `guard.Observed` and `guard.Checked`. Routes that need a token are wrapped in
-the SDK's `RequireAuthMiddleware` and `guard.Admitted`.
+Each request passes `guard.RequestLogging` and `guard.HeaderChecks`. Routes that need a token are
+wrapped in the SDK's `RequireAuthMiddleware` and `guard.SenderLimits`.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 from code_intel.errors import EmbeddingError
 from code_intel.servers.http.guard import Policy
 from code_intel.servers.protocol import ToolServer
-from code_intel.servers.shared.guard import Admitted, Checked, Observed
+from code_intel.servers.shared.guard import HeaderChecks, RequestLogging, SenderLimits
 from code_intel.servers.shared.routes.api import ApiRoute, application_of
 from code_intel.servers.shared.routes.health import (
     OpenMetrics,
@@ -63,7 +63,7 @@ class Application:
             json_response=True,
             stateless=True,
             max_request_body_size=services.settings.body_mib << 20,
-            # `Checked` replaces it.
+            # `HeaderChecks` replaces it.
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self._policy = policy
@@ -110,8 +110,8 @@ class Application:
         return Starlette(
             routes=every,
             middleware=[
-                Middleware(Observed, services=self.services),
-                Middleware(Checked, policy=self._policy),
+                Middleware(RequestLogging, services=self.services),
+                Middleware(HeaderChecks, policy=self._policy),
                 Middleware(AuthenticationMiddleware, backend=backend),
                 Middleware(AuthContextMiddleware),
             ],
@@ -120,8 +120,9 @@ class Application:
     def _protected(self, app: ASGIApp, path: str, *, pushes: bool = False) -> ASGIApp:
         """Return an application that answers senders with a valid token only."""
         settings = self.services.settings
-        mib = settings.push_body_mib if pushes else settings.body_mib
-        admitted = Admitted(app, path, mib << 20, self._policy.limits.body_seconds)
+        read = settings.body_mib << 20
+        push = settings.push_body_mib << 20 if pushes else read
+        admitted = SenderLimits(app, path, push, read, self._policy.limits.body_seconds)
         return RequireAuthMiddleware(admitted, [], self._metadata_url)
 
 

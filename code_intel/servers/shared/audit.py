@@ -8,12 +8,14 @@ import hashlib
 import json
 import logging
 import secrets
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from code_intel.errors import BusyError, StorageError
@@ -26,11 +28,15 @@ MAX_REPOSITORIES = 20
 MAX_NAME_CHARS = 200
 MAX_QUESTION_CHARS = 200
 DIGEST_DIGITS = 16
+MAX_WAITING = 10_000
+"""How many lines may wait for the disk."""
+END_TIMEOUT_S = 5.0
+"""How long the end waits for the lines that are not written yet."""
 logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Record:
+class RequestLog:
     """What is known of a request; handlers add to it.
 
     Attributes:
@@ -68,7 +74,7 @@ class Record:
         return time.monotonic() - self.began
 
 
-def line_of(record: Record, *, with_question: bool) -> dict[str, Any]:
+def line_of(record: RequestLog, *, with_question: bool) -> dict[str, Any]:
     """Return the line of a request, with nothing that could be code."""
     names = record.repositories[:MAX_REPOSITORIES]
     line: dict[str, Any] = {
@@ -98,7 +104,9 @@ def line_of(record: Record, *, with_question: bool) -> dict[str, Any]:
 
 
 class AuditLog:
-    """Appends lines to a file, which can be renamed at any time: each line opens it again.
+    """Appends lines to a file, which can be renamed at any time: it is opened again for each write.
+
+    A thread of its own writes, so that a slow disk does not delay requests.
 
     Attributes:
         failures: How many lines could not be written.
@@ -107,14 +115,15 @@ class AuditLog:
     def __init__(self, path: Path | None, *, with_questions: bool) -> None:
         self._path = path
         self._with_questions = with_questions
+        self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
         self.failures = 0
 
     @contextmanager
-    def reserved(self) -> Iterator[None]:
-        """Keep other instances from using the same file.
+    def running(self) -> Iterator[None]:
+        """Write lines during the block, and all that wait at its end.
 
         Raises:
-            BusyError: Another instance uses it.
+            BusyError: Another instance uses the file.
             StorageError: It cannot be written.
         """
         if self._path is None:
@@ -123,7 +132,15 @@ class AuditLog:
         try:
             with locked(self._path.with_name(f"{self._path.name}.lock"), timeout=0):
                 append(self._path, b"", flushed=False)
-                yield
+                writer = threading.Thread(
+                    target=self._write_lines, args=(self._path,), name="audit", daemon=True
+                )
+                writer.start()
+                try:
+                    yield
+                finally:
+                    self._waiting.put(None)
+                    writer.join(END_TIMEOUT_S)
         except BusyError:
             raise BusyError(
                 f"Another instance logs to {self._path}.",
@@ -131,14 +148,22 @@ class AuditLog:
                 details={"field": "audit_file"},
             ) from None
 
-    def write(self, record: Record) -> None:
-        """Append the line of a request; a failure is counted and reported on stderr."""
+    def write(self, record: RequestLog) -> None:
+        """Let the line of a request be appended; if too many wait, it is lost and counted."""
         if self._path is None:
+            return
+        if self._waiting.qsize() >= MAX_WAITING:
+            self.failures += 1
             return
         line = line_of(record, with_question=self._with_questions)
         data = json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        try:
-            append(self._path, data, flushed=False)
-        except StorageError as error:
-            self.failures += 1
-            logger.warning("the audit log lacks a line: %s", error.message)
+        self._waiting.put(data)
+
+    def _write_lines(self, path: Path) -> None:
+        """Append lines until the end of `running`; a failure is counted and reported on stderr."""
+        while (line := self._waiting.get()) is not None:
+            try:
+                append(path, line, flushed=False)
+            except StorageError as error:
+                self.failures += 1
+                logger.warning("the audit log lacks a line: %s", error.message)

@@ -1,7 +1,7 @@
 """The steps of a request before its handler, outermost first, as ASGI middleware.
 
-`Observed` logs, counts and traces it. `Checked` checks its headers. The SDK's bearer authentication
-finds its sender, and `Admitted` applies the sender's limits and reads the body.
+`RequestLogging` logs, counts and traces it. `HeaderChecks` checks its headers. The SDK's bearer
+authentication finds its sender, and `SenderLimits` applies the sender's limits and reads the body.
 """
 
 import math
@@ -11,6 +11,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from code_intel.errors import BusyError
 from code_intel.servers.http.guard import (
     TOO_LARGE,
     TOO_SLOW,
@@ -27,8 +28,9 @@ from code_intel.servers.http.guard import (
     replay,
 )
 from code_intel.servers.shared.access.verifier import PrincipalToken
-from code_intel.servers.shared.audit import Record
+from code_intel.servers.shared.audit import RequestLog
 from code_intel.servers.shared.rates import TooMuchError
+from code_intel.servers.shared.routes.api import error_response
 from code_intel.servers.shared.services import Services
 from code_intel.servers.shared.tracing import request_span
 
@@ -44,7 +46,7 @@ UNLOGGED = frozenset({"/healthz", "/readyz", "/metrics"})
 REQUEST_ID = b"x-request-id"
 
 
-class Observed:
+class RequestLogging:
     """Logs, counts and traces each request, whatever becomes of it."""
 
     def __init__(self, app: ASGIApp, services: Services) -> None:
@@ -56,7 +58,7 @@ class Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        record = Record()
+        record = RequestLog()
         scope.setdefault("state", {}).update(record=record, services=self._services)
         metrics = self._services.metrics
         metrics.begin()
@@ -69,7 +71,7 @@ class Observed:
                 self._services.audit.write(record)
 
 
-class Checked:
+class HeaderChecks:
     """Refuses requests whose headers are too large, ambiguous, or meant for another server."""
 
     def __init__(self, app: ASGIApp, policy: Policy) -> None:
@@ -93,26 +95,30 @@ class Checked:
         await refuse(refusal, scope, receive, send)
 
 
-class Admitted:
+class SenderLimits:
     """Forwards requests of known senders within their limits, with the whole body.
 
     Args:
         app: The handler of a route.
         route: The path of the route.
         body_bytes: Maximum size of a body.
+        read_bytes: The same for a sender that may push nothing.
         body_seconds: How long a body may take to arrive.
     """
 
-    def __init__(self, app: ASGIApp, route: str, body_bytes: int, body_seconds: float) -> None:
+    def __init__(
+        self, app: ASGIApp, route: str, body_bytes: int, read_bytes: int, body_seconds: float
+    ) -> None:
         self._app = app
         self._route = route
         self._body_bytes = body_bytes
+        self._read_bytes = read_bytes
         self._body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Apply the limits of the sender to one request, then forward or refuse it."""
         services: Services = scope["state"]["services"]
-        record: Record = scope["state"]["record"]
+        record: RequestLog = scope["state"]["record"]
         user: AuthenticatedUser = scope["user"]
         token = user.access_token
         assert isinstance(token, PrincipalToken)  # noqa: S101 - of our verifier
@@ -120,12 +126,18 @@ class Admitted:
         scope["state"]["principal"] = principal
         record.principal, record.route = principal.id, self._route
         try:
-            with services.rates.request(principal):
-                body = await self._body(scope, receive)
+            services.check_queue()
+            limit = self._body_bytes if principal.is_pusher() else self._read_bytes
+            size = _size(scope, limit)
+            with services.rates.request(principal), services.bodies.reserved(principal, size):
+                body = await self._body(receive, limit)
                 record.received = len(body or b"")
                 services.rates.receive(principal, record.received)
                 if body is not None:
                     await self._app(scope, replay(body, receive), send)
+        except BusyError as error:
+            record.refused = error.error
+            await error_response(error)(scope, receive, send)
         except TooMuchError as error:
             record.refused = error.what
             await _too_much(error)(scope, receive, send)
@@ -133,22 +145,33 @@ class Admitted:
             record.refused = error.refusal.error
             await refuse(error.refusal, scope, receive, send)
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+    async def _body(self, receive: Receive, limit: int) -> bytes | None:
         """Read the body.
 
         Raises:
             _RefusedError: It is too large or too slow.
         """
-        lengths = RequestHead("", scope["headers"]).all(b"content-length")
-        if any(int(value) > self._body_bytes for value in lengths if value.isdecimal()):
-            raise _RefusedError(TOO_LARGE)
         try:
             with anyio.fail_after(self._body_seconds):
-                return await read_body(receive, self._body_bytes)
+                return await read_body(receive, limit)
         except TimeoutError:
             raise _RefusedError(TOO_SLOW) from None
         except OverflowError:
             raise _RefusedError(TOO_LARGE) from None
+
+
+def _size(scope: Scope, limit: int) -> int:
+    """Return the size that the body may have.
+
+    Raises:
+        _RefusedError: It is too large.
+    """
+    head = RequestHead("", scope["headers"])
+    sizes = [int(value) for value in head.all(b"content-length") if value.isdecimal()]
+    size = max(sizes, default=limit if head.all(b"transfer-encoding") else 0)
+    if size > limit:
+        raise _RefusedError(TOO_LARGE)
+    return size
 
 
 class _RefusedError(Exception):
@@ -171,7 +194,7 @@ def _too_much(error: TooMuchError) -> JSONResponse:
     return JSONResponse(content, 429, {"Retry-After": str(seconds)})
 
 
-def _counting(send: Send, record: Record) -> Send:
+def _counting(send: Send, record: RequestLog) -> Send:
     """Return `send` that also notes the status and the size of the answer, and sends its id."""
 
     async def counting(message: Message) -> None:

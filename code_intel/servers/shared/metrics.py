@@ -5,7 +5,7 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from code_intel.servers.shared.audit import Record
+from code_intel.servers.shared.audit import RequestLog
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -15,7 +15,7 @@ BYTES = (1 << 10, 1 << 14, 1 << 17, 1 << 20, 1 << 23, 1 << 26)
 
 
 class Metrics:
-    """The metrics of one instance; docs/shared.md lists them."""
+    """The metrics of one instance; docs/shared-server.md lists them."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -52,7 +52,7 @@ class Metrics:
         """Count a request that begins."""
         self._running.inc()
 
-    def end(self, record: Record) -> None:
+    def end(self, record: RequestLog) -> None:
         """Count a request that has ended."""
         self._running.dec()
         route = record.route or "none"

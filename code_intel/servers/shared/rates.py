@@ -10,12 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from code_intel.errors import BusyError
 from code_intel.servers.shared.access.principal import Principal
 from code_intel.servers.shared.settings import RateLimits
 
 MAX_SENDERS = 10_000
 """How many senders are remembered; the one that was idle longest is forgotten first."""
 DAY_S = 86_400
+BODIES_BYTES = 256 << 20
+"""Bytes of all bodies that are in memory at the same time."""
+SMALL_BYTES = 64 << 10
+"""A body up to this size is not counted."""
+LATER = "Try again in a few seconds."
 
 
 @dataclass
@@ -62,6 +68,43 @@ class TooMuchError(Exception):
         super().__init__(what)
         self.what = what
         self.seconds = seconds
+
+
+class BodyBudget:
+    """The bytes of all large bodies that are in memory. Used by the event loop's thread only.
+
+    A sender has at most a quarter of them, so that no sender keeps others out. Questions are small,
+    and not counted.
+
+    Attributes:
+        free: How many bytes more may be read now.
+    """
+
+    def __init__(self, size: int = BODIES_BYTES) -> None:
+        self.free = size
+        self._share = size // 4
+        self._taken: dict[str, int] = {}
+
+    @contextmanager
+    def reserved(self, principal: Principal, size: int) -> Iterator[None]:
+        """Reserve the bytes of a body during the block.
+
+        Raises:
+            BusyError: Too many other bodies are in memory.
+        """
+        size = size if size > SMALL_BYTES else 0
+        taken = self._taken.get(principal.id, 0) + size
+        if size and (size > self.free or taken > self._share):
+            raise BusyError("The instance reads too many bodies.", hint=LATER)
+        self.free -= size
+        self._taken[principal.id] = taken
+        try:
+            yield
+        finally:
+            self.free += size
+            self._taken[principal.id] -= size
+            if not self._taken[principal.id]:
+                del self._taken[principal.id]
 
 
 class Rates:

@@ -1,22 +1,26 @@
 """What requests work with, and what a handler knows about its caller."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyio import CapacityLimiter
 from starlette.requests import Request
 
 from code_intel.embedding.lazy import LazyEmbedder
-from code_intel.errors import CodeIntelError, NotFoundError
+from code_intel.errors import BusyError, CodeIntelError, NotFoundError
 from code_intel.servers.shared.access.principal import Principal, Scope
 from code_intel.servers.shared.access.verifier import Verifier
-from code_intel.servers.shared.audit import AuditLog, Record
+from code_intel.servers.shared.audit import AuditLog, RequestLog
 from code_intel.servers.shared.metrics import Metrics
-from code_intel.servers.shared.rates import Rates
+from code_intel.servers.shared.rates import LATER, BodyBudget, Rates
 from code_intel.servers.shared.settings import SharedSettings
 
 if TYPE_CHECKING:
     from code_intel.shared.milvus import SharedIndex
+
+
+QUEUE_FACTOR = 8
+"""How many requests may wait, as a multiple of those that work."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Services:
         audit: The log of requests.
         metrics: The metrics.
         threads: Limits how many requests work at the same time.
+        bodies: Limits the memory of bodies.
     """
 
     settings: SharedSettings
@@ -42,6 +47,17 @@ class Services:
     audit: AuditLog
     metrics: Metrics
     threads: CapacityLimiter
+    bodies: BodyBudget = field(default_factory=BodyBudget)
+
+    def check_queue(self) -> None:
+        """Refuse a request if so many wait that it would be answered too late.
+
+        Raises:
+            BusyError: That is so.
+        """
+        waiting = self.threads.statistics().tasks_waiting
+        if waiting >= QUEUE_FACTOR * self.threads.total_tokens:
+            raise BusyError("Too many requests wait for this instance.", hint=LATER)
 
 
 class ScopeError(CodeIntelError):
@@ -61,7 +77,7 @@ class Caller(NamedTuple):
     """
 
     principal: Principal
-    record: Record
+    record: RequestLog
     services: Services
 
     def require(self, scope: Scope, repository: str) -> None:

@@ -85,13 +85,17 @@ def open_services(settings: SharedSettings, project: Settings, stack: ExitStack)
     if settings.oidc is not None:
         issuer = TokenIssuer(settings.oidc)
     audit = AuditLog(settings.audit_file, with_questions=settings.audit_questions)
-    stack.enter_context(audit.reserved())
+    stack.enter_context(audit.running())
     metrics.watch("audit_failures", "Lines that the audit log lacks.", lambda: audit.failures)
     embedder = LazyEmbedder(project, corpus="forest")
     embedder.is_long_lived = True
     return Services(
         settings=settings,
-        index=stack.enter_context(SharedIndex.open(settings.engine, settings.engine_token())),
+        index=stack.enter_context(
+            SharedIndex.open(
+                settings.engine, settings.engine_token(), partitions=settings.engine_partitions
+            )
+        ),
         embedder=embedder,
         verifier=Verifier(tokens, issuer, metrics.refuse_token),
         rates=Rates(settings.limits),

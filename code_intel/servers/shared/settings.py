@@ -1,4 +1,4 @@
-"""Read the configuration of `code-intel serve-shared`, which docs/shared.md describes."""
+"""Read the configuration of `code-intel serve-shared`, which docs/shared-server.md describes."""
 
 import tomllib
 from pathlib import Path
@@ -96,6 +96,7 @@ class SharedSettings(Table):
     Attributes:
         engine: Address of Milvus: a URL, or the path of a file for Milvus Lite.
         engine_token_file: File with Milvus's own token, `user:password`.
+        engine_partitions: Over how many partitions Milvus spreads the repositories of a new index.
         token_file: The tokens that `code-intel shared token` manages.
         oidc: An issuer of JWTs, accepted besides tokens.
         public_url: The URL by which clients call the server; its host is allowed in Host.
@@ -108,13 +109,14 @@ class SharedSettings(Table):
         drain_s: How long running requests may take after SIGTERM.
         connections: Open connections.
         body_mib: Body of a request, in MiB.
-        push_body_mib: Body of a request that pushes, in MiB.
+        push_body_mib: Body of a request that pushes, in MiB; clients send at most 16.
         threads: Requests that work at the same time; others wait.
         limits: What one token may do.
     """
 
     engine: Annotated[str, Field(min_length=1)]
     engine_token_file: Path | None = None
+    engine_partitions: Annotated[int, Field(ge=1, le=1024)] = 16
     token_file: Path | None = None
     oidc: Issuer | None = None
     public_url: str = ""
@@ -127,7 +129,7 @@ class SharedSettings(Table):
     drain_s: Annotated[int, Field(ge=0, le=600)] = 20
     connections: Count = 1000
     body_mib: Annotated[int, Field(ge=1, le=64)] = 4
-    push_body_mib: Annotated[int, Field(ge=1, le=1024)] = 64
+    push_body_mib: Annotated[int, Field(ge=1, le=16)] = 16
     threads: Annotated[int, Field(ge=1, le=256)] = 16
     limits: RateLimits = RateLimits()
 
@@ -185,7 +187,7 @@ def read_settings(path: Path) -> SharedSettings:
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"{path} cannot be read: {error}.",
-            hint="docs/shared.md describes the file.",
+            hint="docs/shared-server.md describes the file.",
             details={"field": "config"},
         ) from None
     try:
@@ -211,6 +213,6 @@ def _unusable(path: Path, error: ValidationError) -> ConfigError:
     problem = first["msg"].removeprefix("Value error, ").rstrip(".")[:400]
     return ConfigError(
         f"{path}: {field}: {problem}.",
-        hint=f"Correct {field}; docs/shared.md describes it.",
+        hint=f"Correct {field}; docs/shared-server.md describes it.",
         details={"field": field},
     )

@@ -11,13 +11,13 @@ from opentelemetry import propagate, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from starlette.types import Scope
 
-from code_intel.servers.shared.audit import Record
+from code_intel.servers.shared.audit import RequestLog
 
 FIRST_SERVER_ERROR = 500
 
 
 @contextmanager
-def request_span(scope: Scope, record: Record) -> Iterator[None]:
+def request_span(scope: Scope, record: RequestLog) -> Iterator[None]:
     """Trace a request; the span continues the trace that the client names in `traceparent`."""
     headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
     context, name = propagate.extract(headers), f"{scope['method']} request"

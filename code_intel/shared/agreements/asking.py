@@ -8,8 +8,7 @@ import numpy as np
 from code_intel.chunking.words import query_words
 from code_intel.errors import CodeIntelError
 from code_intel.shared.agreements.wire import (
-    FOUND_AGREEMENTS,
-    MAP_PATH,
+    AGREEMENTS,
     MAX_TERMS,
     FindAgreements,
     FoundAgreements,
@@ -46,7 +45,7 @@ def ask_map(
         own,
         tuple(repositories),
     )
-    found = connection.client.ask(MAP_PATH, question, FOUND_AGREEMENTS, seconds)
+    found = connection.client.ask(AGREEMENTS, question, seconds)
     others = tuple(each for each in found.agreements if each.repository != own)
     return found._replace(agreements=others)
 

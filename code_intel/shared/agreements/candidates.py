@@ -5,7 +5,7 @@ hide the others. Only repositories that the caller may read are part of the filt
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.chunking.agreement import card
 from code_intel.shared.agreements.texts import agreement_from
@@ -17,6 +17,7 @@ from code_intel.shared.agreements.wire import (
     FoundAgreements,
 )
 from code_intel.shared.cards import card_digest
+from code_intel.shared.milvus.view import searchable
 from code_intel.shared.records import Generation
 from code_intel.shared.wire import vector_bytes, vector_of, vector_text
 
@@ -35,13 +36,27 @@ MAX_REPOSITORIES = 1000
 """Maximum repositories that one question asks."""
 
 
+class AskedMaps(NamedTuple):
+    """The latest agreements of repositories, and how many repositories are left out."""
+
+    generations: tuple[Generation, ...]
+    left_out: int
+
+    @property
+    def model(self) -> str:
+        """The model with which most of them were pushed, or nothing."""
+        models = [each.model for each in self.generations if each.model]
+        return max(sorted(set(models)), key=models.count, default="")
+
+
 def find_agreements(
-    index: "SharedIndex", may_read: Callable[[str], bool], asked: FindAgreements
+    index: "SharedIndex", maps: AskedMaps, asked: FindAgreements
 ) -> FoundAgreements:
     """Return the agreements that may answer a question, best first."""
-    generations, left_out = _generations(index, may_read, asked)
+    generations, left_out = maps
     if not generations:
         return FoundAgreements(())
+    index = index.agreements
     store = index.store(generations)
     ids = _by_words(store, asked, BY_WORDS if asked.vector else MAX_FOUND)
     same = tuple(each for each in generations if asked.model and each.model == asked.model)
@@ -52,27 +67,24 @@ def find_agreements(
     return FoundAgreements(tuple(found)[:MAX_FOUND], len(generations), left_out)
 
 
-def map_model(index: "SharedIndex", may_read: Callable[[str], bool], asked: FindAgreements) -> str:
-    """Return the model with which most of the repositories to ask were pushed, or nothing."""
-    models = [each.model for each in _generations(index, may_read, asked)[0] if each.model]
-    return max(sorted(set(models)), key=models.count, default="")
-
-
-def _generations(
+def asked_maps(
     index: "SharedIndex", may_read: Callable[[str], bool], asked: FindAgreements
-) -> tuple[tuple[Generation, ...], int]:
-    """Return the latest agreements of each repository, and how many repositories are left out."""
-    wanted = frozenset(asked.repositories)
+) -> AskedMaps:
+    """Return the agreements to ask, of the repositories that the caller may read."""
+    if not index.has_agreements():
+        return AskedMaps((), 0)
+    index = index.agreements
 
     def is_asked(repository: str) -> bool:
-        is_wanted = not wanted or repository in wanted
-        return is_wanted and repository != asked.without and may_read(repository)
+        return repository != asked.without and may_read(repository)
 
-    heads = [head for head in index.heads(is_asked) if head.branch == MAP_BRANCH]
-    found = index.generations([head.generation for head in heads[:MAX_REPOSITORIES]])
-    present = (found[head.generation] for head in heads if head.generation in found)
-    generations = tuple(each for each in present if each.files)
-    return generations, max(len(heads) - MAX_REPOSITORIES, 0)
+    heads = index.heads(is_asked, asked.repositories)
+    ids = [head.generation for head in heads if head.branch == MAP_BRANCH]
+    found = index.generations(ids[:MAX_REPOSITORIES])
+    generations = tuple(found[each] for each in ids if each in found and found[each].files)
+    searched = searchable(generations)
+    left_out = max(len(ids) - MAX_REPOSITORIES, 0) + len(generations) - len(searched)
+    return AskedMaps(tuple(searched), left_out)
 
 
 def _by_words(store: "SharedStore", asked: FindAgreements, limit: int) -> list[int]:

@@ -20,8 +20,9 @@ from code_intel.shared.agreements.candidates import MAP_BRANCH
 from code_intel.shared.agreements.texts import agreement_from, shared_text
 from code_intel.shared.agreements.wire import MAP_PREFIX
 from code_intel.shared.connection import Connection
-from code_intel.shared.pushing import Commit, Pusher
-from code_intel.shared.wire import is_document
+from code_intel.shared.fields import is_document
+from code_intel.shared.pushed_commit import PushedCommit
+from code_intel.shared.pushing import Pusher
 
 NOT_COMMITTED = "not committed"
 NOT_LEGIBLE = "a name that cannot be read exactly, or too long"
@@ -49,7 +50,7 @@ class SharedMap(NamedTuple):
     """The agreements to push, as files, and the commit, as a push needs it."""
 
     source: "AgreementSource"
-    commit: Commit
+    commit: PushedCommit
 
 
 class AgreementSource:
@@ -100,6 +101,7 @@ def push_map(
     embedder: Embedder | None,
     *,
     dry_run: bool,
+    whole: bool = False,
 ) -> MapPush:
     """Push the agreements of the commit that is checked out.
 
@@ -109,6 +111,7 @@ def push_map(
         connection: The connection to the server.
         embedder: The model of the map; None for a push of words only.
         dry_run: Whether to find out only what would be sent.
+        whole: Whether to write all agreements again, as one layer.
 
     Raises:
         SharedIndexError: The server does not answer, or refuses.
@@ -126,6 +129,7 @@ def push_map(
         embedder=embedder,
         cache=VectorCache(settings.cache_dir),
         prefix=MAP_PREFIX,
+        whole=whole,
     )
     report = pusher.push(found.commit, dry_run=dry_run)
     return MapPush("", report.files, tuple(report.sent), found.commit.left_out)
@@ -158,7 +162,7 @@ def map_to_push(settings: Settings, forest: Index) -> SharedMap | str:
         else:
             texts[path] = text
     source = AgreementSource(texts)
-    return SharedMap(source, Commit(head, MAP_BRANCH, source.documents, left_out))
+    return SharedMap(source, PushedCommit(head, MAP_BRANCH, source.documents, left_out))
 
 
 def _committed(settings: Settings) -> frozenset[str]:

@@ -4,23 +4,21 @@ The server finds candidates; the client scores them, with the constants of its o
 does not say how sure an answer is.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
-from code_intel.shared.wire import Commit, Count, Name, Path, Repository
+from code_intel.shared.fields import Commit, Count, Name, Path, Repository
+from code_intel.shared.routes import Route, VectorText
 
 MAP_PREFIX = "/map"
-MAP_PATH = f"{MAP_PREFIX}/search"
+"""The beginning of the paths of all requests to the index of agreements."""
 MAX_TERMS = 100
-MAX_VECTOR_CHARS = 32_768
 MAX_NAMED_REPOSITORIES = 1000
 MAX_TEXT_CHARS = 16_384
 """Maximum characters of an agreement as it is shared."""
 MAX_FOUND = 60
 """Maximum agreements of an answer."""
-
-Vector = Annotated[str, Field(max_length=MAX_VECTOR_CHARS)]
 
 
 class FindAgreements(NamedTuple):
@@ -35,9 +33,9 @@ class FindAgreements(NamedTuple):
     """
 
     terms: Annotated[tuple[Name, ...], Field(max_length=MAX_TERMS)]
-    vector: Vector = ""
+    vector: VectorText = ""
     model: Name = ""
-    without: Annotated[str, Field(max_length=300)] = ""
+    without: Repository | Literal[""] = ""
     repositories: Annotated[tuple[Repository, ...], Field(max_length=MAX_NAMED_REPOSITORIES)] = ()
 
 
@@ -49,14 +47,14 @@ class FoundAgreement(NamedTuple):
         commit: The commit that has the agreement.
         path: Its file in that repository.
         text: The agreement; see `texts.shared_text`.
-        vector: The vector of its card by the model of the question; empty if there is none.
+        vector: The vector of its card by the model of the question, or empty.
     """
 
     repository: Repository
     commit: Commit
     path: Path
     text: Annotated[str, Field(max_length=MAX_TEXT_CHARS)]
-    vector: Vector = ""
+    vector: VectorText = ""
 
 
 class FoundAgreements(NamedTuple):
@@ -67,5 +65,6 @@ class FoundAgreements(NamedTuple):
     left_out: Count = 0
 
 
-FIND_AGREEMENTS = TypeAdapter(FindAgreements)
-FOUND_AGREEMENTS = TypeAdapter(FoundAgreements)
+AGREEMENTS: Route[FindAgreements, FoundAgreements] = Route(
+    f"{MAP_PREFIX}/search", FindAgreements, FoundAgreements
+)

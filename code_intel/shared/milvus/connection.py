@@ -12,14 +12,11 @@ from typing import Any, NamedTuple
 
 from code_intel.errors import BusyError, CodeIntelError, ConfigError, StorageError, UpstreamError
 from code_intel.foundation import durable
+from code_intel.foundation.installing import extra_hint
 from code_intel.foundation.text import visible
 
 CONNECT_S = 10.0
 MAX_SAID = 500
-HOW_TO_INSTALL = (
-    "Install the extra: `./setup.sh --with-milvus` in a clone, or "
-    "`pip install 'code-intel[milvus]'`."
-)
 _USER = re.compile("//[^/]*@")
 _DENIED = ("unauthenticated", "permission", "auth check failure", "privilege")
 _LOGGERS = ("pymilvus", "pymilvus.milvus_client", "pymilvus.bulk_writer", "milvus_lite", "grpc")
@@ -100,7 +97,7 @@ def _require(package: str) -> None:
 
     if find_spec(package) is None:
         raise ConfigError(
-            f"The shared index needs {package}, which is not installed.", hint=HOW_TO_INSTALL
+            f"The shared index needs {package}, which is not installed.", hint=extra_hint("milvus")
         )
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from code_intel.shared.layers import digest_of
-from code_intel.shared.milvus.engine import Consistency, Engine, Row
-from code_intel.shared.milvus.literals import quoted, repositories
+from code_intel.shared.milvus.engine import Consistency, Engine, Row, batches
+from code_intel.shared.milvus.literals import any_of, quoted, repositories
 from code_intel.shared.milvus.schema import MAX_PATH_BYTES, MAX_TEXT_BYTES
 
 _FIELDS = ("id", "parts", "content")
@@ -51,6 +51,15 @@ class Contents:
         """Write contents, each of which replaces the one with its key."""
         self._engine.upsert(self.collection, (row for each in contents for row in _rows(each)))
 
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove contents that have one row each."""
+        for some in batches(keys, 100):
+            self.delete(any_of("id", some))
+
+    def delete(self, condition: str) -> None:
+        """Remove the rows that match a condition."""
+        self._engine.delete(self.collection, condition)
+
     def get(self, keys: Iterable[str], consistency: Consistency = "Strong") -> dict[str, Any]:
         """Return the values of the keys that exist."""
         first: dict[str, Row] = {}
@@ -84,6 +93,12 @@ class Contents:
         condition = f"kind == {quoted(kind)}"
         condition += f" and {repositories(names)}" if names else ""
         return self.get([str(row["id"]) for row in self.listed(condition, ("id",))])
+
+    def of_short_kind(self, kind: str, names: Sequence[str] = ()) -> list[Any]:
+        """Return the same values as `of_kind`, of a kind whose contents take one row each."""
+        condition = f"kind == {quoted(kind)}"
+        condition += f" and {repositories(names)}" if names else ""
+        return [json.loads(row["content"]) for row in self.listed(condition, ("content",))]
 
     def listed(self, condition: str, fields: Iterable[str]) -> Iterator[Row]:
         """Yield fields of the first rows of the contents that match a condition."""

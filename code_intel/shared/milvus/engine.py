@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from code_intel.errors import CodeIntelError
+from code_intel.shared.deadlines import seconds_left
 from code_intel.shared.milvus.connection import CONNECT_S, Connection, connected, our_errors
 
 Consistency = Literal["Strong", "Bounded"]
@@ -95,10 +96,22 @@ class Engine:
         with self._errors():
             return sorted(self._client.list_collections(timeout=TIMEOUT_S))
 
-    def create(self, name: str, fields: Sequence[Field], indexes: Sequence[IndexRow]) -> None:
-        """Create a collection and load it; do nothing if it exists."""
+    def create(
+        self, name: str, fields: Sequence[Field], indexes: Sequence[IndexRow], partitions: int = 0
+    ) -> None:
+        """Create a collection and load it; do nothing if it exists.
+
+        On a server, texts are mapped from its disk instead of loaded into its memory.
+
+        Args:
+            name: Its name.
+            fields: Its fields.
+            indexes: The indexes of its fields.
+            partitions: Over how many partitions a server spreads the keys; 0 for its default.
+        """
         from pymilvus import DataType
 
+        options = {"num_partitions": partitions} if partitions and not self.lite else {}
         schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
         for field in fields:
             size = "dim" if field.kind == "FLOAT_VECTOR" else "max_length"
@@ -108,6 +121,7 @@ class Engine:
                 is_primary=field.role == "primary",
                 is_partition_key=field.role == "partition",
                 **({size: field.size} if field.size else {}),
+                **({"mmap_enabled": True} if self._is_mapped(field) else {}),
             )
         params = self._client.prepare_index_params()
         for row in indexes:
@@ -122,10 +136,14 @@ class Engine:
                     index_params=params,
                     consistency_level="Strong",
                     timeout=TIMEOUT_S,
+                    **options,
                 )
         except CodeIntelError:
             if name not in self.collections():  # another process has created it meanwhile
                 raise
+
+    def _is_mapped(self, field: Field) -> bool:
+        return field.kind == "VARCHAR" and field.role != "primary" and not self.lite
 
     def load(self, name: str) -> None:
         """Let a collection answer, if it does not yet."""
@@ -173,13 +191,18 @@ class Engine:
             )
 
     def query(
-        self, name: str, condition: str, fields: Sequence[str], limit: int = 0
+        self,
+        name: str,
+        condition: str,
+        fields: Sequence[str],
+        limit: int = 0,
+        consistency: Consistency = "Strong",
     ) -> Iterator[Row]:
         """Yield the rows that match a condition, all unless there is a limit."""
         options = {
             "filter": condition,
             "output_fields": [*fields],
-            "consistency_level": "Strong",
+            "consistency_level": consistency,
             "timeout": TIMEOUT_S,
         }
         if limit:
@@ -240,6 +263,7 @@ class Engine:
         """Call Milvus; if a restart has released the collection, load it and call again."""
         from pymilvus import MilvusException
 
+        options["timeout"] = seconds_left(options["timeout"])
         with self._errors():
             try:
                 return call(name, **options)

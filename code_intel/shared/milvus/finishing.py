@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from code_intel.errors import ConflictError
-from code_intel.shared.layers import tree_digest
+from code_intel.errors import ConflictError, UsageError
+from code_intel.shared.layers import MAX_HIDDEN, MAX_LAYERS, generation_id, tree_digest
 from code_intel.shared.milvus.contents import Content, Contents, key_of
 from code_intel.shared.milvus.engine import batches
 from code_intel.shared.milvus.literals import any_of, quoted, repositories
@@ -42,6 +42,28 @@ class _Build(NamedTuple):
     digests: Mapping[str, str]
     hidden: Sequence[tuple[str, str]]
     average: float
+
+
+def check_generation(generation: Generation, branch: str) -> None:
+    """Refuse a generation that is not what its id says, or that would make searches slow.
+
+    Raises:
+        UsageError: It is.
+    """
+    place = (generation.repository, generation.settings, generation.tree)
+    layers = generation.layers
+    if not layers or not branch or generation.id != generation_id(*place):
+        raise UsageError(
+            "A generation needs a layer, a branch that points to it, and the id of its repository, "
+            "settings and tree.",
+            details={"field": "generation"},
+        )
+    if len(layers) > MAX_LAYERS or sum(len(layer.hides) for layer in layers) > MAX_HIDDEN:
+        raise UsageError(
+            f"A generation has at most {MAX_LAYERS} layers and {MAX_HIDDEN} hidden paths.",
+            hint="Update code-intel, or push everything: `code-intel push --whole`.",
+            details={"field": "generation"},
+        )
 
 
 def visible_files(tables: LayerTables, layers: Sequence[Layer]) -> dict[str, str]:
@@ -86,7 +108,7 @@ def finish_layers(
     tree = ((path, tables.listing(layer)[path].digest) for path, layer in shown.items())
     if tree_digest(tree) != generation.tree:
         raise _incomplete(generation)
-    sizes = [tables.size(layer.id) for layer in layers]
+    sizes = tables.sizes([layer.id for layer in layers])
     return Finished(len(shown), sum(s.chunks for s in sizes), sum(s.tokens for s in sizes))
 
 

@@ -1,36 +1,35 @@
 """Read and write the index that many machines share."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Self
 
-from code_intel.errors import UsageError
-from code_intel.shared.layers import generation_id
-from code_intel.shared.milvus import pruning, schema, writing
+from code_intel.errors import ConflictError
+from code_intel.shared.milvus import schema, writing
+from code_intel.shared.milvus.card_vectors import vectors_of
 from code_intel.shared.milvus.contents import Contents, key_of
-from code_intel.shared.milvus.engine import Engine, batches
-from code_intel.shared.milvus.finishing import finish_layers
+from code_intel.shared.milvus.engine import Engine
+from code_intel.shared.milvus.finishing import check_generation, finish_layers
 from code_intel.shared.milvus.heads import Records
-from code_intel.shared.milvus.literals import any_of, repositories
-from code_intel.shared.milvus.pruning import Pruned
+from code_intel.shared.milvus.pruning import Pruned, Pruning
 from code_intel.shared.milvus.reading import Reading
 from code_intel.shared.milvus.store import SharedStore
 from code_intel.shared.records import Generation, Head, SharedFile
 
 VECTOR_SIZE = 384
 """Numbers per vector of the default model."""
-CARDS_PER_READ = 100
-COPIES = 160
-"""Rows with the same card, on average, that one read may return: Milvus returns 16,384 at most."""
 MAX_STORES = 64
+HEADS_S = 3.0
+"""How long the list of all heads may be old, except for pushes through this process."""
 
 
 class SharedIndex:
     """The shared index; any thread may use it. Close it, or use it as a context manager.
 
     Every method raises UpstreamError if the engine does not answer. It changes nothing that a
-    reader can see, except `finish` (moves one head), `prune` and `delete_repository`.
+    reader can see, except `finish` (moves one head) and those that remove something.
     """
 
     def __init__(self, engine: Engine, opened: schema.Opened) -> None:
@@ -39,15 +38,21 @@ class SharedIndex:
         self._reading = Reading(engine, opened)
         self._records = Records(Contents(engine, opened.names["records"]))
         self._stores = lru_cache(maxsize=MAX_STORES)(self._store)
+        self._all_heads: tuple[float, Sequence[Head]] = (0.0, ())
+        self._changes = 0
 
     @classmethod
-    def open(cls, address: str, token: str = "", *, dimensions: int = VECTOR_SIZE) -> Self:
+    def open(
+        cls, address: str, token: str = "", *, dimensions: int = VECTOR_SIZE, partitions: int = 0
+    ) -> Self:
         """Open the index at an address, and create its collections if there are none.
 
         Args:
             address: A file path (Milvus Lite, for one process at a time) or the URL of a server.
             token: The token of the server, or `user:password`.
             dimensions: Numbers per vector of a new index.
+            partitions: Over how many partitions a server spreads the repositories of a new index;
+                0 for its default.
 
         Raises:
             ConfigError: pymilvus is not installed; the hint names the command that installs it.
@@ -58,7 +63,7 @@ class SharedIndex:
         """
         engine = Engine.open(address, token)
         try:
-            return cls(engine, schema.opened(engine, dimensions))
+            return cls(engine, schema.opened(engine, dimensions, partitions))
         except BaseException:
             engine.close()
             raise
@@ -76,8 +81,12 @@ class SharedIndex:
     @cached_property
     def agreements(self) -> "SharedIndex":
         """The index of the repositories' agreements: other collections, closed with these."""
-        names = schema.opened(self._engine, self.dimensions, schema.AGREEMENTS)
+        names = schema.opened(self._engine, self.dimensions, of=schema.AGREEMENTS)
         return SharedIndex(self._engine, names)
+
+    def has_agreements(self) -> bool:
+        """Return whether a repository has pushed agreements, without creating collections."""
+        return "agreements" in self.__dict__ or schema.exists(self._engine, schema.AGREEMENTS)
 
     @property
     def dimensions(self) -> int:
@@ -85,8 +94,12 @@ class SharedIndex:
         return self._opened.dimensions
 
     def check(self) -> None:
-        """Ask the engine for the version of the index, which shows that it answers."""
-        schema.check_version(self._engine)
+        """Ask the engine whether the collections are there, which shows that it answers.
+
+        Raises:
+            StorageError: A newer version of code-intel has replaced the index.
+        """
+        schema.check(self._engine)
 
     # --- what there is
 
@@ -97,12 +110,12 @@ class SharedIndex:
 
         Args:
             may_read: Says whether the caller may read a repository.
-            repositories: Only these repositories; empty for all.
+            repositories: Only these repositories; empty for all, which may be `HEADS_S` old.
         """
+        if not repositories:
+            return [head for head in self._every_head() if may_read(head.repository)]
         names = [name for name in repositories if may_read(name)]
-        if repositories and not names:
-            return []
-        return [head for head in self._records.heads(names) if may_read(head.repository)]
+        return self._records.heads(names) if names else []
 
     def head(self, repository: str, branch: str) -> Head | None:
         """Return the head of a branch, or None."""
@@ -120,22 +133,16 @@ class SharedIndex:
         """Return the generation of the first of some commits that has one."""
         return self._records.generation_at(repository, commits)
 
-    def store(
-        self,
-        generations: Sequence[Generation],
-        hidden: Mapping[str, Collection[str]] | None = None,
-    ) -> SharedStore:
+    def store(self, generations: Sequence[Generation]) -> SharedStore:
         """Return the index of one commit, or of several repositories at once.
 
         Args:
             generations: One generation per repository.
-            hidden: Paths that are left out, by repository: those that differ on the caller's disk.
 
         Raises:
-            UsageError: There are no generations, two of one repository, or too many hidden paths.
+            UsageError: There are no generations, or two of one repository.
         """
-        paths = tuple((name, frozenset(some)) for name, some in sorted((hidden or {}).items()))
-        return self._stores(tuple(generations), paths)
+        return self._stores(tuple(generations))
 
     # --- a push: `missing`, `write` as often as needed, `finish`
 
@@ -144,14 +151,9 @@ class SharedIndex:
 
         They may be of pushes that were not finished, so that these go on where they stopped.
         """
-        found: dict[str, bytes] = {}
-        wanted = [card for card in dict.fromkeys(cards) if card]
         older = [names["vectors"] for names in self._opened.older.values() if "vectors" in names]
-        for collection in (self._opened.names["vectors"], *older) if repositories else ():
-            missing = [card for card in wanted if card not in found]
-            for some in batches(missing, CARDS_PER_READ):
-                found |= self._vectors_in(collection, some, repositories)
-        return found
+        collections = (self._opened.names["vectors"], *older)
+        return vectors_of(self._engine, collections, cards, repositories)
 
     def missing(
         self, repository: str, layer: str, files: Sequence[tuple[str, str]]
@@ -172,6 +174,8 @@ class SharedIndex:
     ) -> None:
         """Write files of a layer; writing them again changes nothing.
 
+        A finished layer is not written: generations have it, and it never changes.
+
         Args:
             repository: The name of the repository.
             layer: The id of the layer; see `layers.plan_layers`.
@@ -183,6 +187,8 @@ class SharedIndex:
         """
         place = writing.place_of(repository, layer)
         writing.check(files, vectors, self.dimensions)
+        if self._reading.tables.has(place.layer):
+            return
         average = self._records.note_write(
             place, [chunk for file in files for chunk in file.chunks]
         )
@@ -198,25 +204,31 @@ class SharedIndex:
         contents.put(row for file in files for row in writing.chunk_contents(place, file))
         contents.put(row for file in files for row in writing.file_contents(place, file))
 
-    def finish(self, generation: Generation, branch: str) -> Head:
+    def finish(self, generation: Generation, branch: str, *, is_new: bool = False) -> Head:
         """Write a generation whose layers are complete, then let the branch point to it.
 
         Its numbers of files and chunks, and its time, are set to what the index has. If it exists,
-        as after a revert, only the head moves.
+        as after a revert, it keeps its layers, and only the head moves.
+
+        Args:
+            generation: The generation.
+            branch: The branch.
+            is_new: Whether a generation that exists gets the layers of this one instead.
 
         Raises:
             ConflictError: Files of the layers are missing: what the layers hold is not
-                `generation.tree`. The head is unchanged. Push again.
-            UsageError: The generation has no layers, or a name is not valid.
+                `generation.tree`, so the head is unchanged; or layers were removed meanwhile. Push
+                again.
+            UsageError: The generation has no layers or too many, or a name is not valid.
         """
-        _check(generation, branch)
+        check_generation(generation, branch)
         known = self._records.generation(generation.id)
-        if known is not None:
+        if known is not None and not is_new:
             generation = known._replace(commit=generation.commit)
-        repository = generation.repository
-        average = 0.0
-        for layer in generation.layers:
-            average = self._records.note_write(writing.place_of(repository, layer.id))
+        repository, average = generation.repository, 0.0
+        layers = (*known.layers, *generation.layers) if known else generation.layers
+        for layer in dict.fromkeys(each.id for each in layers):
+            average = self._records.note_write(writing.place_of(repository, layer))
         reading = self._reading
         done = finish_layers(generation, average, reading.contents, reading.symbols, reading.tables)
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -225,59 +237,93 @@ class SharedIndex:
         )
         if done.chunks:
             self._records.put_average(repository, done.tokens / done.chunks)
-        for short in ("words", "vectors") if known is None else ():
+        for short in ("words", "vectors") if known is None or is_new else ():
             self._engine.flush(self._opened.names[short])
         head = Head(repository, branch, generation.commit, generation.id)
         self._records.put_head(head)
+        self._forget_heads()
+        self._check_after(generation)
         return head
 
-    def prune(self, grace_s: float) -> Pruned:
+    def _check_after(self, generation: Generation) -> None:
+        """Check that nothing of a generation was removed while its head was moved; see `pruning`.
+
+        Raises:
+            ConflictError: Something was.
+        """
+        places = (writing.place_of(generation.repository, each.id) for each in generation.layers)
+        is_there = self._records.generation(generation.id) is not None
+        if not (is_there and self._reading.tables.has(*(place.layer for place in places))):
+            raise ConflictError(
+                f"The index of {generation.commit[:12]} was removed while it was pushed.",
+                hint="Push again: until then, the branch has no index.",
+            )
+
+    # --- removing
+
+    def delete_head(self, repository: str, branch: str) -> Head | None:
+        """Remove the head of a branch; return it, or None if there was none.
+
+        Its generation stays until `prune` removes it. A push at the same time wins.
+        """
+        head = self._records.head(repository, branch)
+        if head is not None:
+            self._records.delete_head(head)
+            self._forget_heads()
+        return head
+
+    def prune(self, grace_s: float, *, is_dry: bool = False) -> Pruned:
         """Remove what no head needs: generations, and layers of pushes that were not finished.
 
         Args:
             grace_s: Only what no head has needed, and no push has written, for that many seconds;
                 readers and pushes may still use the rest.
+            is_dry: Whether to find out only what would be removed.
         """
-        found = pruning.prune(self._engine, self._opened, self._records, grace_s)
-        return _sum(found, *(other.prune(grace_s) for other in self._with_agreements()))
+        removed = self._pruning(is_dry=is_dry).prune(grace_s)
+        for other in self._with_agreements():
+            removed = removed.plus(other.prune(grace_s, is_dry=is_dry))
+        return removed
+
+    def prune_heads(self, age_s: float, *, is_dry: bool = False) -> list[Head]:
+        """Remove the heads of branches that were not pushed for so long; see `pruning`."""
+        removed = self._pruning(is_dry=is_dry).prune_heads(age_s)
+        self._forget_heads()
+        return removed
 
     def delete_repository(self, repository: str) -> Pruned:
         """Remove the heads, generations and layers of a repository at once; its agreements, too."""
-        others = [other.delete_repository(repository) for other in self._with_agreements()]
-        mine = pruning.delete_repository(self._engine, self._opened, self._records, repository)
-        return _sum(mine, *others)
+        removed = self._pruning().delete(repository)
+        self._forget_heads()
+        for other in self._with_agreements():
+            removed = removed.plus(other.delete_repository(repository))
+        return removed
+
+    def has_repository(self, repository: str) -> bool:
+        """Return whether there is anything of a repository, also without a branch."""
+        return self._pruning().has(repository)
+
+    def _pruning(self, *, is_dry: bool = False) -> Pruning:
+        return Pruning(self._engine, self._opened, self._records, is_dry=is_dry)
 
     def _with_agreements(self) -> "list[SharedIndex]":
         """Return the index of agreements, if there is one and this is not it."""
         is_source = self._opened.of == schema.SOURCE
-        exists = is_source and schema.exists(self._engine, schema.AGREEMENTS)
-        return [self.agreements] if exists else []
+        return [self.agreements] if is_source and self.has_agreements() else []
 
-    def _store(
-        self, generations: tuple[Generation, ...], hidden: tuple[tuple[str, frozenset[str]], ...]
-    ) -> SharedStore:
-        return SharedStore(self._reading, generations, dict(hidden))
+    def _every_head(self) -> Sequence[Head]:
+        read_at, heads = self._all_heads
+        if time.monotonic() - read_at > HEADS_S or not read_at:
+            changes, read_at = self._changes, time.monotonic()
+            heads = self._records.heads()
+            if changes == self._changes:
+                self._all_heads = read_at, heads
+        return heads
 
-    def _vectors_in(
-        self, collection: str, cards: Sequence[str], names: Sequence[str]
-    ) -> dict[str, bytes]:
-        import numpy as np
+    def _forget_heads(self) -> None:
+        """Read all heads again at the next question."""
+        self._changes += 1
+        self._all_heads = (0.0, ())
 
-        condition = f"{repositories(names)} and {any_of('card', cards)}"
-        rows = self._engine.query(collection, condition, ("card", "vector"), COPIES * len(cards))
-        return {row["card"]: np.asarray(row["vector"], "<f4").tobytes() for row in rows}
-
-
-def _check(generation: Generation, branch: str) -> None:
-    """Refuse a generation that is not what its id says, such as one of another repository."""
-    place = (generation.repository, generation.settings, generation.tree)
-    if not generation.layers or not branch or generation.id != generation_id(*place):
-        raise UsageError(
-            "A generation needs a layer, a branch that points to it, and the id of its repository, "
-            "settings and tree.",
-            details={"field": "generation"},
-        )
-
-
-def _sum(*removed: Pruned) -> Pruned:
-    return Pruned(*map(sum, zip(*removed, strict=True)))
+    def _store(self, generations: tuple[Generation, ...]) -> SharedStore:
+        return SharedStore(self._reading, generations)

@@ -71,6 +71,12 @@ def containing(field: str, text: str) -> str:
     return f'{field} like "%{_ANY.sub("_", text)}%"'
 
 
+def rows_of(layers: Mapping[str, Iterable[str]]) -> str:
+    """Return the condition for the rows of layers by repository."""
+    every = (layer for some in layers.values() for layer in some)
+    return f"{repositories(layers)} and {any_of('layer', every)}"
+
+
 def visible_rows(layers: Mapping[str, Mapping[str, Collection[str]]]) -> str:
     """Return the condition for the rows of layers, without hidden files.
 

@@ -100,23 +100,25 @@ class Opened(NamedTuple):
     of: str = SOURCE
 
 
-def opened(engine: Engine, dimensions: int, of: str = SOURCE) -> Opened:
+def opened(engine: Engine, dimensions: int, partitions: int = 0, of: str = SOURCE) -> Opened:
     """Return the collections of the source or of agreements; create those that are missing.
 
+    Args:
+        engine: The connection.
+        dimensions: Numbers per vector of new collections.
+        partitions: Partitions of new collections of the source on a server; see `Engine.create`.
+        of: Whether those of the source or of agreements.
+
     Raises:
-        StorageError: A newer version of code-intel has created collections.
+        StorageError: A newer version of code-intel has replaced those of this version.
     """
     found = _found(engine, of)
-    if newer := [version for version in found if version > VERSION]:
-        raise StorageError(
-            f"The shared index has version {max(newer)}, and this code-intel reads version "
-            f"{VERSION}.",
-            hint="Update code-intel.",
-        )
+    _check_replaced(found)
     names = {short: f"{of}_v{VERSION}_{short}" for short in FIELDS}
     for short, name in names.items():
         if short not in found.get(VERSION, {}):
-            engine.create(name, _sized(FIELDS[short], dimensions), _indexes(engine, short))
+            fields = _sized(FIELDS[short], dimensions)
+            engine.create(name, fields, _indexes(engine, short), partitions)
         engine.load(name)
     older = {version: found[version] for version in found if version < VERSION}
     for old in older.values():
@@ -130,11 +132,18 @@ def exists(engine: Engine, of: str) -> bool:
     return bool(_found(engine, of))
 
 
-def check_version(engine: Engine) -> None:
-    """Ask the engine which versions there are; see `opened`."""
-    if max(_found(engine, SOURCE), default=VERSION) > VERSION:
+def check(engine: Engine) -> None:
+    """Ask the engine whether the collections of this version are still there; see `opened`."""
+    _check_replaced(_found(engine, SOURCE))
+
+
+def _check_replaced(found: Mapping[int, object]) -> None:
+    """Refuse an index of which only a newer version is left."""
+    if VERSION not in found and max(found, default=VERSION) > VERSION:
         raise StorageError(
-            "A newer version of code-intel has changed the shared index.", hint="Update code-intel."
+            f"The shared index has version {max(found)}, and this code-intel reads version "
+            f"{VERSION}.",
+            hint="Update code-intel.",
         )
 
 
@@ -142,7 +151,7 @@ def check_vector(dimensions: int, vector: bytes) -> None:
     """Refuse a vector that cannot be compared with the others.
 
     Raises:
-        UsageError: The index has vectors of another size, so its model is another one; or the
+        UsageError: The index has vectors of another size, so its model differs; or the
             length of the vector is not 1.
     """
     import numpy as np

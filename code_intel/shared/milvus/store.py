@@ -1,11 +1,12 @@
 """Read generations of the shared index as one `SourceStore`."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from code_intel.errors import EmbeddingError
+from code_intel.forest.source_store import Column, Hits, Memo
 from code_intel.index.rows import (
     ChunkPlace,
     ChunkRow,
@@ -18,50 +19,44 @@ from code_intel.records import Definition
 from code_intel.shared.layers import BaseFile
 from code_intel.shared.milvus import literals
 from code_intel.shared.milvus.contents import key_of
+from code_intel.shared.milvus.engine import Found
 from code_intel.shared.milvus.reading import Reading
 from code_intel.shared.milvus.symbol_rows import SymbolRow, by_likeness, by_place
-from code_intel.shared.milvus.view import DocumentPlace, View
-from code_intel.shared.milvus.weights import Column, Counts, added, question
+from code_intel.shared.milvus.view import DocumentPlace, HiddenFiles, View
+from code_intel.shared.milvus.weights import Counts, question
+from code_intel.shared.recent import Recent
 from code_intel.shared.records import Generation
 
-if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
+if TYPE_CHECKING:
+    from code_intel.forest.source_store import Vector
 
 __all__ = ["DocumentPlace", "SharedStore"]
 
 ResultT = TypeVar("ResultT")
-Hits = list[tuple[int, float]]
 
 MAX_SIMILAR = 2_000
 """Maximum names of symbols that a search by a part of a name compares."""
 MAX_KEPT = 50_000
 """Maximum places and counts in memory; they never change."""
+_NOWHERE: Counts = (0, 0, 0)
+_OF_FILE = ("layer", "file")
 _WORDS = ("layer", "path", "position", "language", "names")
 
 
 class SharedStore:
     """Generations of the shared index; they never change, so any thread may read them.
 
-    With one generation, document names are the paths; with several, they are `repository/path`.
+    With one generation, document names are the paths; with several, they are `repository//path`.
     """
 
-    def __init__(
-        self,
-        reading: Reading,
-        generations: Sequence[Generation],
-        hidden: Mapping[str, Collection[str]],
-    ) -> None:
+    def __init__(self, reading: Reading, generations: Sequence[Generation]) -> None:
         self._reading = reading
-        self._view = View(generations, hidden, reading.tables)
-        self._level = reading.consistency(generations)
-        self._cached: dict[str, tuple[object, Any]] = {}
-        self._places: dict[int, ChunkPlace] = {}
-        self._counts: dict[str, Counts | None] = {}
+        self._view = View(generations, reading.tables)
+        self._level = self._view.level
+        self._memo = Memo()
+        self._places: Recent[int, ChunkPlace] = Recent(MAX_KEPT)
+        self._counts: Recent[str, Counts] = Recent(MAX_KEPT)
         self._both_columns = lru_cache(maxsize=8)(self._search_words)
-        self._hidden_tokens = lru_cache(maxsize=1)(self._count_hidden)
 
     def place_of(self, document: str) -> DocumentPlace:
         """Return the repository, the commit and the path of a document name.
@@ -77,7 +72,7 @@ class SharedStore:
         yield
 
     def version_token(self) -> tuple[int, ...] | None:
-        """Return a value that identifies the generations and the hidden paths."""
+        """Return a value that identifies the generations."""
         return (int(self._view.revision[:15], 16),)
 
     def revision(self) -> str:
@@ -88,23 +83,18 @@ class SharedStore:
         self, name: str, version: object, compute: Callable[[ResultT | None], ResultT]
     ) -> ResultT:
         """Return a value computed from the index; see `SourceStore.cached`."""
-        known, value = self._cached.get(name, (None, None))
-        if version is None or known != version:
-            value = compute(value)
-            if version is not None:
-                self._cached[name] = (version, value)
-        return cast(ResultT, value)
+        return self._memo.cached(name, version, compute)
 
     def model(self) -> str | None:
         """Return the identity of the model whose vectors searches use, or None without vectors.
 
-        With several, it is that of most chunks.
+        With several, it is that of most repositories.
         """
         return self._view.model
 
     # --- candidates
 
-    def word_hits(self, terms: Iterable[str], column: Literal["body", "names"], limit: int) -> Hits:
+    def word_hits(self, terms: Iterable[str], column: Column, limit: int) -> Hits:
         """Return (chunk id, BM25) of chunks with any of `terms`, best first; see `weights`."""
         if limit <= 0:
             return []
@@ -130,9 +120,12 @@ class SharedStore:
                 f"{self._reading.dimensions} numbers.",
                 hint="Use the model with which the repository was pushed.",
             )
-        condition = literals.visible_rows(self._view.hidden_files(of_model=True))
-        (found,) = self._reading.nearest(query, min(limit, MAX_HITS), condition, self._level)
-        return sorted(((int(hit.id, 16), hit.score) for hit in found), key=_best_first)
+
+        def search(number: int, condition: str) -> list[list[Found]]:
+            return self._reading.nearest(query, number, condition, _OF_FILE, self._level)
+
+        (found,) = _visible(search, min(limit, MAX_HITS), self._view.hidden_files_of_model)
+        return _ranked(found, limit)
 
     def definition_chunks(self, name: str) -> list[int]:
         """Return the ids of the chunks in which a symbol with that unqualified name starts."""
@@ -148,10 +141,12 @@ class SharedStore:
     def chunk_places(self, ids: Iterable[int]) -> list[ChunkPlace]:
         """Return where the chunks of `ids` that exist are, without their texts."""
         wanted = [*dict.fromkeys(ids)]
-        missing = [_id(chunk) for chunk in wanted if chunk not in self._places and chunk >= 0]
-        for row in self._reading.words(missing, _WORDS, self._level) if missing else ():
-            self._keep(str(row["id"]), row)
-        return [self._places[chunk] for chunk in wanted if chunk in self._places]
+        known = self._places.found(wanted)
+        missing = [_id(chunk) for chunk in wanted if chunk not in known and chunk >= 0]
+        if missing:
+            rows = self._reading.words(missing, _WORDS, self._level)
+            known |= self._keep((str(row["id"]), row) for row in rows)
+        return [known[chunk] for chunk in wanted if chunk in known]
 
     def chunk_rows(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
         """Return the chunks of `ids` that exist. They have no cards."""
@@ -219,13 +214,11 @@ class SharedStore:
 
     def imports(self, paths: Iterable[str] | None = None) -> list[tuple[str, str]]:
         """Return (path, import target as written) of all documents, or of `paths`."""
-        only = None if paths is None else frozenset(paths)
-        return [
-            (name, target)
-            for name, file in sorted(self._view.documents())
-            if only is None or name in only
-            for target in file.imports
-        ]
+        if paths is None:
+            files = {name: file.imports for name, file in self._view.documents()}
+        else:
+            files = {name: file["imports"] for name, file in self._files(paths).items()}
+        return [(name, target) for name in sorted(files) for target in files[name]]
 
     # --- reading
 
@@ -241,41 +234,39 @@ class SharedStore:
         found: dict[Column, Hits] = {"body": [], "names": []}
         if not queries:
             return found
-        condition = literals.visible_rows(self._view.hidden_files())
-        answers = self._reading.weighed([*queries.values()], limit, condition, _WORDS, self._level)
+        fields = (*_WORDS, "file")
+
+        def search(number: int, condition: str) -> list[list[Found]]:
+            terms = [*queries.values()]
+            return self._reading.weighed(terms, number, condition, fields, self._level)
+
+        answers = _visible(search, limit, self._view.hidden_files)
         for column, hits in zip(queries, answers, strict=True):
-            for hit in hits:
-                self._keep(hit.id, hit.row)
-            ids = [(int(hit.id, 16), hit.score) for hit in hits]
-            found[column] = sorted(ids, key=_best_first)
+            self._keep((hit.id, hit.row) for hit in hits)
+            found[column] = _ranked(hits, limit)
         return found
 
     def _count(self, terms: Iterable[str]) -> dict[str, Counts]:
         """Return in how many visible chunks tokens occur, of those that do."""
         wanted = [*dict.fromkeys(terms)]
-        if missing := [term for term in wanted if term not in self._counts]:
-            found = self._reading.tables.counts(self._view.layers, missing)
-            hidden = self._hidden_tokens()
-            added(found, {term: hidden[term] for term in missing if term in hidden}, -1)
-            if len(self._counts) > MAX_KEPT:
-                self._counts = {}
-            kept = {term: counts for term, counts in found.items() if counts[0] > 0}
-            self._counts |= {term: kept.get(term) for term in missing}
-        known = self._counts
-        return {term: counts for term in wanted if (counts := known.get(term)) is not None}
+        known = self._counts.found(wanted)
+        if missing := [term for term in wanted if term not in known]:
+            found = self._reading.tables.counts(self._view.layers, missing, self._level)
+            read = {term: found.get(term, _NOWHERE) for term in missing}
+            self._counts.put(read)
+            known |= read
+        return {term: known[term] for term in wanted if known[term][0] > 0}
 
-    def _count_hidden(self) -> dict[str, Counts]:
-        return self._reading.tables.tokens_of(self._view.hidden_places)
-
-    def _keep(self, row_id: str, row: Mapping[str, Any]) -> None:
-        """Remember the place of a visible chunk."""
-        document = self._view.document(row["layer"], row["path"])
-        if document is not None:
-            if len(self._places) > MAX_KEPT:
-                self._places = {}
-            chunk = int(row_id, 16)
-            place = (document, row["position"], row["language"], row["names"])
-            self._places[chunk] = ChunkPlace(chunk, *place)
+    def _keep(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[int, ChunkPlace]:
+        """Remember the places of visible chunks, and return them."""
+        found: dict[int, ChunkPlace] = {}
+        for row_id, row in rows:
+            if (document := self._view.document(row["layer"], row["path"])) is not None:
+                chunk = int(row_id, 16)
+                place = (document, row["position"], row["language"], row["names"])
+                found[chunk] = ChunkPlace(chunk, *place)
+        self._places.put(found)
+        return found
 
     def _named(self, name: str) -> list[SymbolRow]:
         """Return the visible definitions of a bare name, by place."""
@@ -289,7 +280,7 @@ class SharedStore:
         every = literals.any_of("layer", self._view.layers)
         where = f"{literals.repositories(self._view.repositories)} and {every}"
         condition = f"{where} and {literals.containing('folded', folded)}"
-        layers = self._reading.similar(condition, MAX_SIMILAR)
+        layers = self._reading.similar(condition, MAX_SIMILAR, self._level)
         rows = [
             (str(name), row)
             for key, (name, value) in self._reading.symbols.get(layers, self._level).items()
@@ -318,6 +309,35 @@ class SharedStore:
 
 def _id(chunk: int) -> str:
     return f"{chunk:032x}"
+
+
+def _visible(
+    search: Callable[[int, str], list[list[Found]]], limit: int, hidden: HiddenFiles
+) -> list[list[Found]]:
+    """Return at least the best visible hits of a search, as many as there are up to `limit`.
+
+    A condition for the hidden files of many layers takes an engine longer than the search itself.
+    So more rows are searched than are needed, without it, and with it only if too many are hidden.
+    """
+    exact = literals.visible_rows(hidden)
+    files = {layer: keys for layers in hidden.values() for layer, keys in layers.items() if keys}
+    if not files:
+        return search(limit, exact)
+    fetched = min(2 * limit, MAX_HITS)
+    answers = search(fetched, literals.rows_of(hidden))
+    shown = [
+        [hit for hit in hits if hit.row["file"] not in files.get(hit.row["layer"], ())]
+        for hits in answers
+    ]
+    is_cut = any(
+        len(found) < limit and len(hits) >= fetched
+        for found, hits in zip(shown, answers, strict=True)
+    )
+    return search(limit, exact) if is_cut else shown
+
+
+def _ranked(hits: Iterable[Found], limit: int) -> Hits:
+    return sorted(((int(hit.id, 16), hit.score) for hit in hits), key=_best_first)[:limit]
 
 
 def _best_first(hit: tuple[int, float]) -> tuple[float, int]:

@@ -7,9 +7,16 @@ from typing import NamedTuple
 
 from code_intel.errors import NotFoundError
 from code_intel.shared.milvus.contents import Contents, key_of
+from code_intel.shared.milvus.engine import Consistency
 from code_intel.shared.milvus.weights import Counts, added
+from code_intel.shared.recent import Recent
 
-MAX_CACHED_LAYERS = 64
+MAX_LISTINGS = 64
+MAX_SIZES = 200_000
+"""Maximum layers whose sizes stay in memory: those of 25,000 repositories."""
+MAX_COUNTS = 200_000
+"""Maximum counts of a token in a layer that stay in memory."""
+_NOWHERE: Counts = (0, 0, 0)
 
 
 class ListedFile(NamedTuple):
@@ -42,24 +49,59 @@ class LayerTables:
 
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
-        self.size = lru_cache(maxsize=16 * MAX_CACHED_LAYERS)(self._size)
-        self.listing = lru_cache(maxsize=MAX_CACHED_LAYERS)(self._listing)
+        self._sizes: Recent[str, LayerSize] = Recent(MAX_SIZES)
+        self._counts: Recent[tuple[str, str], Counts] = Recent(MAX_COUNTS)
+        self.listing = lru_cache(maxsize=MAX_LISTINGS)(self._listing)
 
-    def has(self, layer: str) -> bool:
-        """Return whether a layer is finished and was not removed."""
-        return self._contents.get_one(key_of("layer", layer)) is not None
+    def has(self, *layers: str) -> bool:
+        """Return whether layers are finished and were not removed."""
+        keys = {key_of("layer", layer) for layer in layers}
+        return len(self._contents.get(keys)) == len(keys)
 
-    def counts(self, layers: Sequence[str], tokens: Iterable[str]) -> dict[str, Counts]:
+    def sizes(self, layers: Sequence[str], level: Consistency = "Strong") -> list[LayerSize]:
+        """Return how large layers are.
+
+        Raises:
+            NotFoundError: One was removed.
+        """
+        known = self._sizes.found(layers)
+        if missing := {key_of("layer", layer): layer for layer in layers if layer not in known}:
+            values = self._contents.get(missing, level)
+            if len(values) < len(missing):
+                raise _removed()
+            read = {
+                missing[key]: LayerSize(*(value[name] for name in LayerSize._fields))
+                for key, value in values.items()
+            }
+            self._sizes.put(read)
+            known |= read
+        return [known[layer] for layer in layers]
+
+    def counts(
+        self, layers: Sequence[str], tokens: Iterable[str], level: Consistency = "Strong"
+    ) -> dict[str, Counts]:
         """Return in how many chunks of all layers together tokens occur."""
         wanted = [*dict.fromkeys(tokens)]
-        keys = {
-            key_of("words", layer, str(bucket_of(token, self.size(layer).buckets)))
-            for layer in layers
-            for token in wanted
-        }
+        known = self._counts.found((layer, token) for layer in layers for token in wanted)
+        asked: dict[str, list[tuple[str, str]]] = {}
+        for layer, size in zip(layers, self.sizes(layers, level), strict=True):
+            for token in wanted:
+                if (layer, token) not in known:
+                    key = key_of("words", layer, str(bucket_of(token, size.buckets)))
+                    asked.setdefault(key, []).append((layer, token))
+        if asked:
+            buckets = self._contents.get(asked, level)
+            read = {
+                (layer, token): tuple(buckets.get(key, {}).get(token, _NOWHERE))
+                for key, places in asked.items()
+                for layer, token in places
+            }
+            self._counts.put(read)
+            known |= read
         found: dict[str, Counts] = {}
-        for bucket in self._contents.get(keys).values():
-            added(found, {token: tuple(bucket[token]) for token in wanted if token in bucket})
+        for (_, token), counts in known.items():
+            if counts != _NOWHERE:
+                added(found, {token: counts})
         return found
 
     def tokens_of(self, places: Iterable[tuple[str, str]]) -> dict[str, Counts]:
@@ -75,11 +117,6 @@ class LayerTables:
         keys = [key_of("file", layer, path) for layer, path in places]
         files = self._contents.get(keys).values()
         return sum(len(file["chunks"]) for file in files), sum(file["tokens"] for file in files)
-
-    def _size(self, layer: str) -> LayerSize:
-        if (value := self._contents.get_one(key_of("layer", layer))) is None:
-            raise _removed()
-        return LayerSize(*(value[name] for name in LayerSize._fields))
 
     def _listing(self, layer: str) -> Mapping[str, ListedFile]:
         """Return the files of a layer by path."""

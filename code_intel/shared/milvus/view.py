@@ -1,20 +1,30 @@
 """Decide which files of which layers are visible, and how they are named."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple
 
 from code_intel.errors import NotFoundError, UsageError
+from code_intel.forest.source_store import SEPARATOR
 from code_intel.shared.layers import BaseFile, digest_of
+from code_intel.shared.milvus.engine import Consistency
 from code_intel.shared.milvus.literals import checked_name
 from code_intel.shared.milvus.tables import LayerTables, ListedFile
 from code_intel.shared.milvus.weights import Extent
 from code_intel.shared.milvus.writing import file_key, place_of
 from code_intel.shared.records import Generation
 
-MAX_HIDDEN = 10_000
-"""Maximum paths that a reader may hide; each is compared in each search."""
+YOUNG_S = 600.0
+"""Much more than the staleness of `Bounded` and the difference between two clocks."""
+MAX_CONDITION_CHARS = 1 << 20
+"""Maximum characters of the layers and hidden files that one search names."""
+DIGEST_CHARS = 36
+
+
+HiddenFiles = Mapping[str, Mapping[str, frozenset[str]]]
+"""The keys of files by repository and layer."""
 
 
 class DocumentPlace(NamedTuple):
@@ -34,68 +44,68 @@ class _Part(NamedTuple):
 
 
 class View:
-    """The visible files of some generations, without those that the reader hides."""
+    """The visible files of some generations.
 
-    def __init__(
-        self,
-        generations: Sequence[Generation],
-        hidden: Mapping[str, Collection[str]],
-        tables: LayerTables,
-    ) -> None:
-        _check(generations, hidden)
+    Attributes:
+        layers: All layers.
+        repositories: The names of the repositories.
+        model: The identity of the model of most chunks; None if there are no vectors.
+        revision: Identifies the generations.
+        level: How to read them; see `consistency`.
+    """
+
+    def __init__(self, generations: Sequence[Generation], tables: LayerTables) -> None:
+        _check(generations)
         self._tables = tables
-        self._mine = {name: frozenset(paths) for name, paths in hidden.items()}
         several = len(generations) > 1
         self._parts = [
             _Part(
                 each,
-                f"{each.repository}/" if several else "",
-                _hidden_by_layer(each, self._mine.get(each.repository, frozenset())),
+                each.repository + SEPARATOR if several else "",
+                hidden_by_layer(each),
             )
             for each in generations
         ]
         self._of_layer = {layer: part for part in self._parts for layer in part.hidden}
+        self._of_repository = {part.generation.repository: part for part in self._parts}
         self.layers = [*self._of_layer]
         self.repositories = [each.repository for each in generations]
         self.model = _model(generations)
-        self.revision = revision_of(generations, hidden)
-
-    @cached_property
-    def hidden_places(self) -> list[tuple[str, str]]:
-        """(layer, path) where a file that the reader hides may be."""
-        return [
-            (layer, path)
-            for part in self._parts
-            for path in sorted(self._mine.get(part.generation.repository, ()))
-            for layer, hidden in _hidden_by_layer(part.generation, frozenset()).items()
-            if path not in hidden
-        ]
+        ids = (text for each in generations for text in (each.id, each.commit))
+        self.revision = digest_of("view", *ids)
+        self.level = consistency(generations)
 
     @cached_property
     def extent(self) -> Extent:
         """How much is visible."""
-        chunks, tokens = self._tables.size_of(self.hidden_places)
-        sizes = [self._tables.size(layer) for layer in self.layers]
+        sizes = self._tables.sizes(self.layers, self.level)
         shares = [max(1, size.chunks) for size in sizes]
         pairs = zip(sizes, shares, strict=True)
         average = sum(size.average * share for size, share in pairs) / sum(shares)
         return Extent(
-            sum(size.chunks for size in sizes) - chunks,
-            sum(size.tokens for size in sizes) - tokens,
+            sum(size.chunks for size in sizes),
+            sum(size.tokens for size in sizes),
             average,
         )
 
-    def hidden_files(self, *, of_model: bool = False) -> dict[str, dict[str, frozenset[str]]]:
-        """Return the keys of the hidden files by repository and layer.
-
-        With `of_model`, only the generations whose vectors are of the model of the view.
-        """
+    @cached_property
+    def hidden_files(self) -> HiddenFiles:
+        """The keys of the hidden files by repository and layer."""
         return {
             part.generation.repository: {
                 layer: frozenset(map(file_key, paths)) for layer, paths in part.hidden.items()
             }
             for part in self._parts
-            if not of_model or part.generation.model == self.model
+        }
+
+    @cached_property
+    def hidden_files_of_model(self) -> HiddenFiles:
+        """The same of the generations whose vectors are of the model of the view."""
+        models = {part.generation.repository: part.generation.model for part in self._parts}
+        return {
+            repository: hidden
+            for repository, hidden in self.hidden_files.items()
+            if models[repository] == self.model
         }
 
     def document(self, layer: str, path: str) -> str | None:
@@ -123,60 +133,69 @@ class View:
 
     def located(self, document: str) -> list[tuple[str, str]]:
         """Return the (layer, path) where a document may be."""
-        return [
-            (layer, path)
-            for part in self._parts
-            if document.startswith(part.prefix)
-            for path in [document[len(part.prefix) :]]
-            for layer, hidden in part.hidden.items()
-            if path not in hidden
-        ]
+        part, path = self._part_of(document)
+        hidden = part.hidden if part else {}
+        return [(layer, path) for layer, paths in hidden.items() if path not in paths]
 
     def place_of(self, document: str) -> DocumentPlace:
         """Return where a document is; see `SharedStore.place_of`."""
-        parts = [part for part in self._parts if document.startswith(part.prefix)]
-        if not parts:
+        part, path = self._part_of(document)
+        if part is None:
             raise NotFoundError(f"No repository of this search has the document {document!r}.")
-        part = max(parts, key=lambda part: len(part.prefix))
-        generation = part.generation
-        return DocumentPlace(generation.repository, generation.commit, document[len(part.prefix) :])
+        return DocumentPlace(part.generation.repository, part.generation.commit, path)
+
+    def _part_of(self, document: str) -> tuple[_Part | None, str]:
+        """Return the generation that a document is of, and its path there."""
+        if len(self._parts) == 1:
+            return self._parts[0], document
+        repository, _, path = document.partition(SEPARATOR)
+        return self._of_repository.get(repository), path
 
 
-def revision_of(generations: Sequence[Generation], hidden: Mapping[str, Collection[str]]) -> str:
-    """Return what identifies a view."""
-    paths = chain.from_iterable((name, *sorted(hidden[name])) for name in sorted(hidden))
-    ids = chain.from_iterable((each.id, each.commit) for each in generations)
-    return digest_of("view", *ids, "hidden", *paths)
+def consistency(generations: Iterable[Generation]) -> Consistency:
+    """Return how to read generations.
+
+    A generation never changes after it is finished. Milvus may answer from a state that is a few
+    seconds old (`Bounded`), which is the same answer unless the generation is that young. So a
+    young one is read with `Strong`, for which Milvus waits until it has seen all writes, and all
+    others with `Bounded`, which waits for nothing.
+    """
+    now = datetime.now(UTC)
+    ages = (now - datetime.fromisoformat(each.created_at) for each in generations)
+    return "Strong" if any(age.total_seconds() < YOUNG_S for age in ages) else "Bounded"
 
 
-def _check(generations: Sequence[Generation], hidden: Mapping[str, Collection[str]]) -> None:
-    names = [checked_name(each.repository) for each in generations]
-    if not names or len(names) != len(set(names)):
-        raise UsageError(
-            "A search needs at least one repository, and only one commit of each.",
-            details={"field": "generations"},
-        )
-    if sum(map(len, hidden.values())) > MAX_HIDDEN:
-        raise UsageError(
-            f"More than {MAX_HIDDEN} paths would be hidden.",
-            hint="Index the repository locally, or push its branch.",
-            details={"field": "hidden"},
-        )
+def searchable(generations: Sequence[Generation]) -> Sequence[Generation]:
+    """Return the first of some generations, as many as one search can name in its condition."""
+    chars = 0
+    for number, each in enumerate(generations):
+        chars += len(each.repository)
+        chars += sum(DIGEST_CHARS * (1 + len(paths)) for paths in hidden_by_layer(each).values())
+        if chars > MAX_CONDITION_CHARS and number:
+            return generations[:number]
+    return generations
 
 
-def _hidden_by_layer(generation: Generation, mine: frozenset[str]) -> dict[str, frozenset[str]]:
+def hidden_by_layer(generation: Generation) -> dict[str, frozenset[str]]:
     """Return the paths that do not count in each layer: those that the layers above it hide."""
     hidden: dict[str, frozenset[str]] = {}
-    above = mine
+    above = frozenset[str]()
     for layer in reversed(generation.layers):
         hidden[place_of(generation.repository, layer.id).layer] = above
         above |= frozenset(layer.hides)
     return dict(reversed(hidden.items()))
 
 
+def _check(generations: Sequence[Generation]) -> None:
+    names = [checked_name(each.repository) for each in generations]
+    if not names or len(names) != len(set(names)):
+        raise UsageError(
+            "A search needs at least one repository, and only one commit of each.",
+            details={"field": "generations"},
+        )
+
+
 def _model(generations: Sequence[Generation]) -> str | None:
-    chunks: dict[str, int] = {}
-    for each in generations:
-        if each.model:
-            chunks[each.model] = chunks.get(each.model, 0) + each.chunks
-    return max(sorted(chunks), key=lambda model: chunks[model], default=None)
+    """Return the model of most repositories: the pusher of one says how many chunks it has."""
+    repositories = Counter(each.model for each in generations if each.model)
+    return max(sorted(repositories), key=repositories.__getitem__, default=None)

@@ -6,15 +6,15 @@ place of a chunk. Here a chunk keeps one weight for each token, a question bring
 tokens, and the score is the inner product: FTS5's formula, to which the ranking is fitted.
 """
 
-import math
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from code_intel.forest.bm25 import LEAST_RARITY, rarity, term_weight
+from code_intel.forest.source_store import Column
 from code_intel.shared.records import SharedChunk
 
-Column = Literal["body", "names"]
 Counts = tuple[int, int, int]
 """In how many chunks a token occurs: in any column, in the text, in the names."""
 
@@ -27,14 +27,12 @@ class Extent(NamedTuple):
     average: float
 
 
-K1, B = 1.2, 0.75
 AVERAGE_TOKENS = 110
 """Tokens of a chunk on average, in many repositories; those of one have from 60 to 200."""
 SURE_CHUNKS = 50
 """From so many chunks, what they say about the average counts more than `AVERAGE_TOKENS`."""
-_LEAST = 1e-6
 _PREFIX: Mapping[Column, bytes] = {"body": b"b ", "names": b"n "}
-_EMPTY = {0xFFFFFFF0: _LEAST}
+_EMPTY = {0xFFFFFFF0: LEAST_RARITY}
 """Weights of a chunk without words; Milvus wants at least one."""
 
 
@@ -50,10 +48,10 @@ def weights(chunk: SharedChunk, average: float) -> dict[int, float]:
     `average` is the number of tokens of an average chunk.
     """
     body, names = chunk.body.split(), chunk.names.split()
-    length = K1 * (1 - B + B * token_count(chunk) / average)
+    length = token_count(chunk) / average
     columns: tuple[tuple[Column, list[str]], ...] = (("body", body), ("names", names))
     found = {
-        _dimension(token, column): count * (K1 + 1) / (count + length)
+        _dimension(token, column): term_weight(count, length)
         for column, tokens in columns
         for token, count in Counter(tokens).items()
     }
@@ -70,9 +68,9 @@ def question(
     """
     place = 1 if column == "body" else 2
     chunks, tokens, average = extent
-    scale = (1 + K1 * (1 - B + B * tokens / max(1, chunks) / average)) / (K1 + 1)
+    scale = 1 / term_weight(1, tokens / max(1, chunks) / average)
     return {
-        _dimension(term, column): scale * _rarity(chunks, counts[term][place])
+        _dimension(term, column): scale * rarity(chunks, counts[term][place])
         for term in terms
         if term in counts and counts[term][place] > 0
     }
@@ -101,11 +99,6 @@ def added(into: dict[str, Counts], more: Mapping[str, Counts], sign: int = 1) ->
     for token, (every, body, names) in more.items():
         old = into.get(token, (0, 0, 0))
         into[token] = (old[0] + sign * every, old[1] + sign * body, old[2] + sign * names)
-
-
-def _rarity(chunks: int, count: int) -> float:
-    odds = (chunks - count + 0.5) / (count + 0.5)
-    return max(_LEAST, math.log(odds)) if odds > 0 else _LEAST
 
 
 def _dimension(token: str, column: Column) -> int:

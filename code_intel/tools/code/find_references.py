@@ -9,15 +9,12 @@ from code_intel.errors import UsageError
 from code_intel.forest.references.judgement import Certainty, Judgement
 from code_intel.forest.text.grep import TextMatch, TextMatches, TextQuery, grep
 from code_intel.foundation.text import visible
-from code_intel.index.cancellation import run_read
 from code_intel.index.rows import normalize_symbol
 from code_intel.session import steps
-from code_intel.tools.code.elsewhere import rows_elsewhere, text_elsewhere
+from code_intel.tools.code.elsewhere import find_elsewhere
 from code_intel.tools.code.find_definitions import MAX_DEFINITIONS, Symbol
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage, prints_in
-from code_intel.tools.context.repositories.opening import chosen_repositories
-from code_intel.tools.context.repositories.references import lines_elsewhere
 from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.context.uses.references import (
     Meant,
@@ -115,11 +112,9 @@ async def find_references(
     }
     warnings = [matches.note] if matches.note else []
     if repositories and part.next_cursor is None:
-        chosen = await run_in_thread(chosen_repositories, context, repositories)
-        others = await run_read(lines_elsewhere, chosen, used, meant.definitions)
-        rows = rows_elsewhere(others)
-        data |= {"elsewhere": rows, "elsewhere_total": len(others.lines)}
-        lines += text_elsewhere(rows, len(others.lines))
+        others = await find_elsewhere(context, repositories, used, meant.definitions)
+        data |= others.data
+        lines += others.lines
         warnings += others.notes
     if warnings:
         data["warnings"] = warnings

@@ -74,7 +74,7 @@ def code_of(
 
 
 def _has_quote(text: Sequence[str], quote: str) -> bool:
-    """Return whether lines have the first line of a quote, so that overloads can be told apart."""
+    """Return whether lines have the first line of a quote, which distinguishes overloads."""
     first = next((line.strip() for line in quote.splitlines() if line.strip()), "")
     return bool(first) and any(first in line for line in text)
 

@@ -62,7 +62,7 @@ def clients_folder(settings: Settings) -> Path:
 
 
 def read_binding(settings: Settings, key: str, *, of_any_age: bool = False) -> Binding | None:
-    """Return the binding of a client session; None if there is none, or it is a day old.
+    """Return the binding of a client session; None if it is missing or a day old.
 
     `key` names the client and its session.
     """
@@ -120,7 +120,7 @@ def remove_binding(settings: Settings, key: str, handle: str) -> None:
 
 
 def read_bound_session(context: GatewayContext, key: str) -> BoundSession | None:
-    """Return the open session of a client session; None if there is none.
+    """Return the open session of a client session, or None.
 
     A session is no longer open once its outcome is recorded, or after a day.
     """

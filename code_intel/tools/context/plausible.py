@@ -173,7 +173,7 @@ def _words_of(text: str) -> frozenset[str]:
 
 
 def _is_found_by_meaning(session: Session, links: PlausibilityFacts) -> bool:
-    """Return whether the search for one slot finds a symbol, be it in another language.
+    """Return whether the search for one slot finds a symbol, also in another language.
 
     A request in English of which the project has no rare word is not about its code: the first hits
     are then merely the least unlike.

@@ -18,7 +18,7 @@ from code_intel.tools.context.symbol_facts import created_since
 
 MIN_QUOTE_WORDS = 3
 """A quote with fewer different words must be a whole line."""
-_LINE_NUMBER = re.compile(r"^\s*\d+(?:\s*[:|→\t]|-)\s?", re.MULTILINE)
+_LINE_NUMBER = re.compile(r"^[^\S\n]*\d+(?:\s{0,9}[:|→\t]|-)\s?", re.MULTILINE)
 
 
 def stands(quote: str, code: ClaimedCode, printed: frozenset[int]) -> bool:

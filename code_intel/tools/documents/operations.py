@@ -89,7 +89,7 @@ def delete(service: CorpusService, path: str, *, remove_file: bool) -> dict[str,
     store = service.index.store
     name, real = document(service, path)
     removed = remove_file and _remove(service, path, real)
-    with store.batch():
+    with store.batch(flushed=True):
         store.delete_document(name)
         store.choose(name, None if remove_file else False)
     rest = "; the file was removed." if removed else "."

@@ -37,7 +37,7 @@ def client_session(event: HookEvent) -> str:
 
 
 def find_binding(context: GatewayContext, event: HookEvent) -> Binding | None:
-    """Return the binding of the event's client session; None if there is none of the last day.
+    """Return the binding of the event's client session; None without one of the last day.
 
     Its session may have ended; see `find_session`.
     """

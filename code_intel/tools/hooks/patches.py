@@ -2,7 +2,9 @@
 
 import re
 
-_HEADER = re.compile(r"^\s*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)", re.MULTILINE)
+_HEADER = re.compile(
+    r"^[^\S\n]*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.*\S)", re.MULTILINE
+)
 """A header. Codex allows spaces before most of them, so a line of context may look like one."""
 _BEGIN = "*** Begin Patch"
 _DIFFED = re.compile(

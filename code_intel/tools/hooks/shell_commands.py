@@ -1,25 +1,32 @@
 """Find out which files a shell command names and writes, and what it searches for.
 
 The command is parsed and never executed. Writes by other programs, and paths that only the shell
-can compute, cannot be told; the audit of the changed files finds them later.
+can compute, is unknown; the audit of the changed files finds them later.
 """
 
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import islice, product
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.tools.hooks.patches import diffed_files, patched_files
 from code_intel.tools.hooks.shell_programs import searched_by, written_by
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node, Parser, Tree
 
 MAX_COMMAND_CHARS = 60_000
 """The rest of a longer command, usually the text of a file, is not parsed."""
+PARSE_TIMEOUT_S = 0.3
+"""Of a command that takes longer, only the start is parsed: text that is no command takes quadratic
+time, and a client waits for its hook."""
+START_CHARS = 2000
+"""Length of that start."""
 MAX_FILES = 50
 """Maximum files of a command, and maximum patterns, that are returned."""
 MAX_PATCH_BYTES = 1_000_000
@@ -29,6 +36,7 @@ _MAX_VALUES = 20
 _MAX_DEPTH = 3
 """Maximum depth of `bash -c` within `bash -c`."""
 _MAX_NODES = 20_000
+_READ_BYTES = 1 << 16
 _MAX_TREE_DEPTH = 200
 """Maximum nesting of a command."""
 _WRITE_OPERATORS = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
@@ -58,7 +66,7 @@ _PATH = re.compile(r"[\w./~+-]+")
 
 
 class ShellCommand(NamedTuple):
-    """What can be told of a command. Paths are absolute, and may contain `*`, `?` and `[`.
+    """What is known of a command. Paths are absolute, and may contain `*`, `?` and `[`.
 
     Attributes:
         writes: The files that it writes, moves or deletes.
@@ -76,7 +84,7 @@ class ShellCommand(NamedTuple):
 
 
 def read_command(command: str, folder: str) -> ShellCommand:
-    """Return what can be told of a command that a shell executes in `folder`.
+    """Return what is known of a command that a shell executes in `folder`.
 
     >>> read_command("cd src && sed -i s/a/b/ x.py > /dev/null", "/shop").writes
     ('/shop/src/x.py', '/dev/null')
@@ -105,10 +113,10 @@ class _Reader:
         self.command = ""
 
     def read(self, command: str) -> None:
-        """Add what can be told of a command; nothing if the grammar is not installed."""
+        """Add what is known of a command; nothing if the grammar is not installed."""
         self.command = command
         if parser := _parser():
-            tree = parser.parse(command[:MAX_COMMAND_CHARS].encode("utf-8", "replace"))
+            tree = _parsed(parser, command[:MAX_COMMAND_CHARS])
             self._walk(tree.root_node, 0, piped=False)
 
     def _walk(self, node: "Node", depth: int, *, piped: bool) -> None:
@@ -259,6 +267,25 @@ def _parser() -> "Parser | None":
     except ImportError:
         return None
     return Parser(Language(tree_sitter_bash.language()))
+
+
+def _parsed(parser: "Parser", command: str) -> "Tree":
+    """Parse a command, or its start if that takes too long."""
+    command = command.replace("\0", " ")  # no program gets them, and they slow the parser down
+    for part in (command, command[:START_CHARS]):
+        with suppress(ValueError):
+            return _parsed_in_time(parser, part.encode("utf-8", "replace"))
+        parser.reset()
+    return parser.parse(b"")
+
+
+def _parsed_in_time(parser: "Parser", text: bytes) -> "Tree":
+    """Parse a text; raises ValueError if that takes too long."""
+    deadline = monotonic() + PARSE_TIMEOUT_S
+    return parser.parse(
+        lambda offset, _: text[offset : offset + _READ_BYTES],
+        progress_callback=lambda _offset, _error: monotonic() > deadline,
+    )
 
 
 def _text(node: "Node") -> str:

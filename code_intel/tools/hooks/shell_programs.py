@@ -92,7 +92,7 @@ def take_apart(
 def written_by(
     program: str, arguments: Sequence[str], is_folder: Callable[[str], bool]
 ) -> list[str]:
-    """Return the files that a program writes, moves or deletes; [] if that cannot be told.
+    """Return the files that a program writes, moves or deletes; [] if that is unknown.
 
     Args:
         program: Its name; that of `git` with the subcommand.

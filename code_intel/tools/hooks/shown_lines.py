@@ -154,6 +154,6 @@ def _is_line(lines: Sequence[str], number: int, text: str) -> bool:
 
 
 def _place_of(text: str, lines: Sequence[str]) -> int:
-    """Return the number of the only line with this text; 0 if there is none or another one."""
+    """Return the number of the only line with this text; 0 without one, or with several."""
     places = [n for n, line in enumerate(lines, 1) if line.strip() == text.strip()]
     return places[0] if len(places) == 1 else 0

@@ -44,7 +44,7 @@ class PlanStore:
     ) -> tuple[QueryPlan, str] | None:
         """Return the saved plan of equal arguments and index state, with its file.
 
-        Return None if there is none, or if the index lacks some of its results, because the plan's
+        Return None without one, or if the index lacks some of its results, because the plan's
         file may have been edited. Its times are those of the lookup.
         """
         began = anyio.current_time()

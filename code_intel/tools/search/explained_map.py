@@ -120,7 +120,7 @@ async def neighbours(context: GatewayContext, key: Key) -> list[Neighbour]:
     snapshot = await run_in_thread(partial(context.map_cache.snapshot, context.settings))
     entry = snapshot.known.by_key.get(key)
     if entry is None or entry.agreement is None:
-        raise NotFoundError(f"There is no agreement {key[0]} → {key[1]}.")
+        raise NotFoundError(f"The agreement {key[0]} → {key[1]} does not exist.")
     term = entry.agreement.nl_term
     found = await run_in_thread(_candidates, context, term, since)
     others = (each for each in found if fold(each.agreement.nl_term) != fold(term))

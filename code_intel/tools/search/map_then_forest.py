@@ -131,7 +131,7 @@ async def look_up(
         session: The session, if there is one.
         query: The question.
         top_k: Maximum hits.
-        forest_query: The question for the forest, if it is another one.
+        forest_query: The question for the forest, if it differs.
         asks_others: Whether the map of other repositories may be asked between the two; an answer
             of it never replaces one of the project's own map.
     """

@@ -24,6 +24,7 @@ from code_intel.tools.context.degraded import (
 from code_intel.tools.context.gateway import GatewayContext, run_in_thread
 from code_intel.tools.context.prints import Passage, prints_in
 from code_intel.tools.context.repositories.opening import RepositoryNames, search_others
+from code_intel.tools.context.repositories.search import RepositoriesQuestion
 from code_intel.tools.context.searchers import UnavailableCorpus, try_search
 from code_intel.tools.context.source_file import project_path_of
 from code_intel.tools.declaration import Answer, SessionId
@@ -68,8 +69,8 @@ async def search_forest(
                 "repositories cannot be combined with a query plan, which is about this project.",
                 details={"field": "repositories"},
             )
-        scope = (directory, file_pattern)
-        others = await search_others(context, query, top_k, repositories, scope, per_file)
+        asked = RepositoriesQuestion(query, top_k, per_file, directory, file_pattern)
+        others = await search_others(context, asked, repositories)
         async with context.optional_session(handle, "search_forest") as locked:
             if locked is not None:
                 await locked.append(await forest_call(context, "search_forest", query, others))

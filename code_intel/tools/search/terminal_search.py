@@ -12,9 +12,8 @@ from code_intel.forest.ranking.question import read
 from code_intel.records import VERIFICATION_SCORE, Hit, SearchAnswer
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.context.repositories.checkouts import OpenProjects
-from code_intel.tools.context.repositories.known import sources_of
-from code_intel.tools.context.repositories.search import search_repositories
-from code_intel.tools.context.repositories.sources import choose
+from code_intel.tools.context.repositories.known import chosen_by
+from code_intel.tools.context.repositories.search import RepositoriesQuestion, search_repositories
 from code_intel.tools.search.why_not import explain_file, ranking_data, ranking_text
 from code_intel.tools.wire.answers import excerpt, fit, hit_data, hits_text, index_data, index_text
 from code_intel.tools.wire.printed import Form, printed
@@ -84,16 +83,12 @@ def _repositories_answer(
 ) -> TerminalAnswer:
     """Return the answer of the repositories that the question names."""
     opened = projects or OpenProjects()
+    asked = RepositoriesQuestion(
+        question.query, question.top_k, question.per_file, explain=question.explain
+    )
     try:
-        found = search_repositories(
-            service,
-            choose(sources_of(service, opened), question.repositories),
-            question.query,
-            question.top_k,
-            per_file=question.per_file,
-            explain=question.explain,
-            before=opened.union,
-        )
+        chosen = chosen_by(service, opened, question.repositories, to_search=True)
+        found = search_repositories(service, chosen, asked, opened.union)
     finally:
         if projects is None:
             opened.close()

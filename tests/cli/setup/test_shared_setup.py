@@ -13,6 +13,7 @@ from code_intel.config.shared import trusted_lines
 from programs import git
 from projects import file_tree
 
+SAVED = "a-token-of-the-test"
 URL = "http://127.0.0.1:9"
 """An address where nothing answers."""
 OWN = '# Ours.\nlanguage = "en"\n'
@@ -124,3 +125,45 @@ def test_remove_keeps_a_table_that_was_committed(root: Path, capsys: Capture) ->
     assert (row["action"], row["why"]) == ("keep", "tracked by git")
     assert config(root).read_bytes() == committed
     assert not load_settings(root).shared.is_usable
+
+
+def test_a_saved_token_is_used_for_its_server_alone(
+    root: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Codex and Gemini CLI do not pass the variable on to the servers that they start."""
+    monkeypatch.setenv("CODE_INTEL_SHARED_TOKEN", SAVED)
+    file = load_settings(root).state_dir / "shared-tokens"
+    run(capsys, "init", str(root), "--shared", URL, "--save-token", "--dry-run")
+    assert not file.exists()
+    (root / ".codex").mkdir()
+    notes = run(capsys, "init", str(root), "--shared", URL, "--client", "codex")["notes"]
+    assert any("--save-token" in note for note in notes)
+    notes = run(capsys, "init", str(root), "--shared", URL, "--client", "codex", "--save-token")[
+        "notes"
+    ]
+    assert not any("--save-token" in note for note in notes)
+    assert file.stat().st_mode & 0o777 == 0o600
+    monkeypatch.delenv("CODE_INTEL_SHARED_TOKEN")
+    assert load_settings(root).shared.token == SAVED
+    assert SAVED not in "".join(
+        path.read_text("utf-8", "replace") for path in root.rglob("*") if path.is_file()
+    )
+    monkeypatch.setenv("CODE_INTEL_SHARED_URL", "http://127.0.0.1:10")
+    assert load_settings(root).shared.token == ""
+    monkeypatch.delenv("CODE_INTEL_SHARED_URL")
+    file.chmod(0o644)
+    shared = load_settings(root).shared
+    assert (shared.token, "chmod 600" in shared.problem) == ("", True)
+    file.chmod(0o600)
+    run(capsys, "init", str(root), "--remove")
+    assert file.read_text("ascii") == ""
+
+
+@pytest.mark.parametrize("words", [("--shared", URL), ()])
+def test_without_a_token_there_is_nothing_to_save(
+    root: Path, capsys: Capture, words: tuple[str, ...]
+) -> None:
+    before = file_tree(root)
+    found = run(capsys, "init", str(root), *words, "--save-token", code=2)
+    assert found["field"] == "save_token"
+    assert file_tree(root) == before

@@ -8,7 +8,7 @@ import pytest
 
 from code_intel.cli.main import main
 from code_intel.shared.milvus import SharedIndex
-from pushes import pushed
+from pushes import Push, pushed
 
 pytestmark = pytest.mark.milvus
 
@@ -36,18 +36,54 @@ def repositories(config: Path) -> set[str]:
         return {head.repository for head in index.heads(lambda _name: True)}
 
 
+NOTHING = {"branches": [], "generations": 0, "layers": 0, "versions": [], "waiting": []}
+
+
 def test_what_no_branch_needs_is_removed_after_the_grace_period(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(config, capsys, "prune") == (0, {"generations": 0, "layers": 0})
-    run(config, capsys, "prune", "--grace-hours", "0")  # notes what is unused
-    code, _ = run(config, capsys, "prune", "--grace-hours", "0")
-    assert code == 0
+    at_once = ("prune", "--grace-hours", "0", "--force")
+    assert run(config, capsys, "prune") == (0, {**NOTHING, "dry_run": False})
+    would = {**NOTHING, "generations": 1}
+    assert run(config, capsys, *at_once, "--dry-run") == (0, {**would, "dry_run": True})
+    assert run(config, capsys, *at_once) == (0, {**would, "dry_run": False})
+    assert run(config, capsys, *at_once) == (0, {**NOTHING, "dry_run": False})
     with SharedIndex.open(str(config.parent / "milvus")) as index:
         head = index.head("team/shop", "main")
         assert head is not None
         assert index.generation(head.generation) is not None
     assert repositories(config) == {"team/shop", "team/web"}
+
+
+def test_old_branches_are_removed_if_that_is_asked(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with SharedIndex.open(str(config.parent / "milvus")) as index:
+        head = Push(index, "team/shop", {"a.py": "x = 3\n"})
+        head.write()
+        commit = head.finish("feature/old").commit
+    gone = [{"repository": "team/shop", "branch": "feature/old", "commit": commit}]
+    old = ("prune", "--branches-after", "0.000001")
+    assert run(config, capsys, *old, "--dry-run")[1]["branches"] == gone
+    assert run(config, capsys, "prune", "--branches-after", "1")[1]["branches"] == []
+    assert run(config, capsys, *old)[1]["branches"] == gone
+    assert run(config, capsys, *old)[1]["branches"] == []
+    assert repositories(config) == {"team/shop", "team/web"}
+
+
+def test_a_branch_is_removed_alone(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with SharedIndex.open(str(config.parent / "milvus")) as index:
+        pushed(index, "team/shop", {"a.py": "x = 3\n"}, branch="feature/x")
+    delete = ("delete", "team/shop", "--branch", "feature/x")
+    for dry in (("--dry-run",), ()):
+        code, answer = run(config, capsys, *delete, *dry)
+        assert (code, answer["branches"], answer["dry_run"]) == (0, ["feature/x"], bool(dry))
+    code, answer = run(config, capsys, *delete)
+    assert (code, answer["field"], answer["hint"]) == (1, "branch", "It has: main.")
+    assert repositories(config) == {"team/shop", "team/web"}
+    assert run(config, capsys, "delete", "team/web", "--branch", "main")[0] == 0
+    assert run(config, capsys, "delete", "team/web")[1]["branches"] == []
+    assert run(config, capsys, "delete", "team/web")[0] == 1
 
 
 def test_a_repository_is_removed_unless_it_is_a_dry_run(
@@ -63,6 +99,10 @@ def test_a_repository_is_removed_unless_it_is_a_dry_run(
 
 
 def test_a_wrong_grace_period_is_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for hours in ("-1", "nan"):
-        code, answer = run(config, capsys, "prune", "--grace-hours", hours)
+    for words in (("-1", "--force"), ("nan", "--force"), ("0",), ("0.9",)):
+        code, answer = run(config, capsys, "prune", "--grace-hours", *words)
         assert (code, answer["field"]) == (2, "grace_hours")
+        assert "--force" in answer["hint"]
+    for days in ("0", "nan"):
+        code, answer = run(config, capsys, "prune", "--branches-after", days)
+        assert (code, answer["field"]) == (2, "branches_after")

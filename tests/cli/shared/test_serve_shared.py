@@ -51,7 +51,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(tmp_path: 
     )
     assert done.returncode == 2
     assert "prometheus_client" in done.stderr
-    assert "code-intel[shared]" in done.stderr
+    assert "./setup.sh --with-shared" in done.stderr
 
 
 @pytest.mark.milvus

@@ -18,9 +18,9 @@ from code_intel.index.corpus import priority
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
 from code_intel.shared.client import SharedClient
+from code_intel.shared.fields import is_document
 from code_intel.shared.milvus import SharedIndex
 from code_intel.shared.remote_store import RemoteStore
-from code_intel.shared.wire import is_document
 from pushes import MODEL, digest_of_text, pushed, vector_of
 
 Texts = Mapping[str, str]
@@ -72,7 +72,8 @@ def over_http(request: pytest.FixtureRequest, texts: Texts) -> SourceStore:
         pytest.skip("a push leaves out files whose names have control characters")
     index: SharedIndex = request.getfixturevalue("shared_index")
     client: SharedClient = request.getfixturevalue("shared_client")
-    return RemoteStore(client, pushed(index, f"team/shop{next(_NUMBERS)}", texts))
+    generation = pushed(index, f"team/shop{next(_NUMBERS)}", texts)
+    return RemoteStore(client, [generation.id])
 
 
 def in_a_union(request: pytest.FixtureRequest, texts: Texts) -> SourceStore:

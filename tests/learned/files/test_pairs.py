@@ -94,6 +94,7 @@ DAMAGED = {
     "version of another type": b'{"version": "2", "pairs": []}',
     "not UTF-8": b'{"pairs": ["\xff"]}',
     "NaN": b'{"pairs": [], "x": NaN}',
+    "too large a number": b'{"pairs": [], "x": -1e999}',
     "deep": b"[" * 100_000,
     "conflict": b"<<<<<<< HEAD\n{}\n=======\n{}\n>>>>>>> b\n",
 }

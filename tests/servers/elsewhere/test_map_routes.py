@@ -8,7 +8,7 @@ import pytest
 from code_intel.chunking.words import query_words
 from code_intel.records import Agreement
 from code_intel.shared.agreements.candidates import MAX_PER_REPOSITORY
-from code_intel.shared.agreements.wire import FOUND_AGREEMENTS, FindAgreements, FoundAgreements
+from code_intel.shared.agreements.wire import AGREEMENTS, FindAgreements, FoundAgreements
 from code_intel.shared.client import SharedIndexError
 from code_intel.shared.wire import pack, unpack
 from servers.http_processes import ACCEPT, Reply
@@ -28,7 +28,7 @@ def found(running: Instance, token: str, query: str, **changes: Any) -> FoundAgr
     question = FindAgreements(tuple(query_words(query)), **changes)
     reply = running.ask("POST", "/v1/map/search", pack(question), token)
     assert reply.status == 200, reply.body
-    return unpack(reply.body, FOUND_AGREEMENTS)
+    return unpack(reply.body, AGREEMENTS.answer)
 
 
 def call(running: Instance, token: str, tool: str, **arguments: Any) -> Reply:
@@ -63,7 +63,7 @@ def test_agreements_of_a_hidden_repository_do_not_exist(running: Instance) -> No
         call(running, token, "search_map", query="retry", repositories=[name])
         for name in (VAULT, "secret/none")
     ]
-    assert replies[0].body == replies[1].body
+    assert replies[0].body == replies[1].body.replace(b"secret/none", VAULT.encode())
     everything = call(running, token, "search_map", query="retry unsealing")
     assert "ault" not in everything.body.decode()
     assert VAULT not in json.dumps(running.log()[-1])
@@ -143,11 +143,32 @@ def test_the_caller_is_not_told_its_own_agreements(running: Instance) -> None:
     assert answer == FoundAgreements(())
 
 
+def test_a_question_creates_no_collections(running: Instance) -> None:
+    index, token = running.services.index, running.token("read:**")
+    assert found(running, token, "retry").agreements == ()
+    answer = content(call(running, token, "search_map", query="retry"))
+    assert (answer["results"], answer["repositories_searched"]) == ([], 0)
+    index.prune(3600)
+    index.delete_repository(WEB)
+    assert not index.has_agreements()
+    share(running, WEB, [agreed("retry", "Retry.run")])
+    assert len(found(running, token, "retry").agreements) == 1
+
+
+def test_a_push_that_is_refused_creates_no_collections(running: Instance) -> None:
+    body = pack(["team/web", "map", False])
+    for grant, status in (("read:team/*", 403), ("push:other/*", 404)):
+        path = "/v1/map/push/delete-branch"
+        assert running.ask("POST", path, body, running.token(grant)).status == status
+    assert not running.services.index.has_agreements()
+
+
 def test_what_is_deleted_or_pruned_includes_agreements(running: Instance) -> None:
     token = running.token("read:**")
     index = running.services.index
     share(running, WEB, [agreed("retry", "Retry.run")])
     share(running, WEB, [agreed("retry", "Retry.again")])
+    assert index.prune(0).generations == 0  # notes what is unused
     assert index.prune(0).generations == 1
     assert [each.repository for each in found(running, token, "retry").agreements] == [WEB]
     assert index.delete_repository(WEB).generations == 1

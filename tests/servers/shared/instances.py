@@ -146,7 +146,7 @@ def instance(
     application = Application(services, build_mcp_server(), policy, routes)
     web = web_server(application, address)
     with ExitStack() as stack:
-        stack.enter_context(audit.reserved())
+        stack.enter_context(audit.running())
         thread = threading.Thread(
             target=anyio.run, args=(run, application, web, address), daemon=True
         )

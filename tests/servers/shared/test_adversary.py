@@ -1,5 +1,6 @@
 """A person who may read one repository tries to learn of another."""
 
+import hashlib
 import json
 import statistics
 import time
@@ -10,9 +11,11 @@ import pytest
 
 from code_intel.chunking import parse_file
 from code_intel.errors import ConflictError, NotFoundError
+from code_intel.shared.deadlines import TIMEOUT_HEADER
 from code_intel.shared.layers import generation_id
 from code_intel.shared.milvus import SharedIndex
-from code_intel.shared.wire import VERSION, inflated, pack
+from code_intel.shared.routes import VERSION
+from code_intel.shared.wire import inflated, pack
 from pushes import Push, card_digest, pushed
 from servers.http_processes import ACCEPT, Reply
 from servers.shared.instances import Instance, instance
@@ -308,3 +311,30 @@ def test_the_metrics_name_no_repository(running: Instance, token: str) -> None:
     text = running.ask("GET", "/metrics", token=running.token("admin:ops")).body.decode()
     assert "team/" not in text
     assert "secret" not in text
+
+
+def test_the_audit_log_has_the_digest_of_a_question_over_http(
+    running: Instance, token: str, shared_index: SharedIndex
+) -> None:
+    head = shared_index.head("team/shop", "main")
+    assert head is not None
+    calls = [["word_hits", [["login", "password"], "body", 3]], ["word_counts", ["login"]]]
+    before = len(running.log())
+    reply = running.ask("POST", f"{VERSION}/store", pack([[head.generation], calls]), token)
+    assert reply.status == 200
+    line = running.lines(before + 1)[-1]
+    assert line["tool"] == "word_counts,word_hits"
+    digest = hashlib.sha256(b"login password").hexdigest()[:16]
+    assert line["question"] == {"sha256": digest, "chars": 14}
+    assert line["repositories"] == ["team/shop"]
+
+
+def test_the_engine_is_not_asked_for_a_client_that_waits_no_longer(
+    running: Instance, token: str
+) -> None:
+    question = pack(["team/shop", [], ["main"]])
+    path = f"{VERSION}/generation"
+    late = running.ask("POST", path, question, token, {TIMEOUT_HEADER: "0"})
+    assert late.status == 503
+    assert running.ask("POST", path, question, token, {TIMEOUT_HEADER: "60000"}).status == 200
+    assert running.ask("POST", path, question, token, {TIMEOUT_HEADER: "soon"}).status == 200

@@ -174,6 +174,7 @@ def test_unknown_keys_cannot_make_the_server_fetch_again_and_again(issuer: OidcI
 def test_a_withdrawn_key_is_refused_when_its_lifespan_is_over(
     issuer: OidcIssuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert oidc.KEYS_LIFESPAN_S + oidc.NEW_KEY_PAUSE_S < 60
     monkeypatch.setattr(oidc, "KEYS_LIFESPAN_S", 1e-9)
     monkeypatch.setattr(oidc, "NEW_KEY_PAUSE_S", 0)
     accepted, token = accepting(issuer), issuer.token()

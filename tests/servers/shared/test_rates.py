@@ -1,10 +1,13 @@
 """What one sender may do on an instance."""
 
+from contextlib import ExitStack
+
 import pytest
 
+from code_intel.errors import BusyError
 from code_intel.servers.shared import rates
 from code_intel.servers.shared.access.principal import Principal
-from code_intel.servers.shared.rates import Rates, TooMuchError
+from code_intel.servers.shared.rates import BodyBudget, Rates, TooMuchError
 from code_intel.servers.shared.settings import RateLimits
 
 ALICE, BOB = Principal("token:a"), Principal("token:b")
@@ -97,3 +100,17 @@ def test_idle_senders_are_forgotten_and_those_with_running_requests_are_not(
             sent(limits, Principal(f"token:{number}"), 1)
         assert sent(limits, ALICE, 1) == 0
     assert sent(limits, Principal("token:0"), 1) == 1
+
+
+def test_one_sender_cannot_take_the_memory_for_the_bodies_of_others() -> None:
+    mib = 1 << 20
+    budget = BodyBudget(64 * mib)
+    with ExitStack() as stack:
+        stack.enter_context(budget.reserved(ALICE, 16 * mib))
+        with pytest.raises(BusyError):
+            stack.enter_context(budget.reserved(ALICE, mib))
+        stack.enter_context(budget.reserved(BOB, 16 * mib))
+        stack.enter_context(budget.reserved(ALICE, 1000))
+    assert budget.free == 64 * mib
+    with budget.reserved(ALICE, 16 * mib):
+        pass

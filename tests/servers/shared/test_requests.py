@@ -1,20 +1,23 @@
 """What happens to a request before its handler: who may ask, how much, and what is logged."""
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from code_intel.errors import NotFoundError, UpstreamError
 from code_intel.servers.shared.access.token_file import TokenTable, change_tokens
 from code_intel.servers.shared.routes.api import ApiRoute
-from code_intel.servers.shared.services import Caller
+from code_intel.servers.shared.services import QUEUE_FACTOR, Caller
 from contract.manifest import faults_of_error
 from oidc_issuer import AUDIENCE, OidcIssuer, oidc_issuer
 from servers.http_processes import raw, status_of
@@ -156,6 +159,51 @@ def test_a_slow_client_does_not_keep_others_waiting(running: Instance) -> None:
             assert running.ask("POST", "/v1/echo", b"abc", token).status == 200
         slow.sendall(b"cdefghij")
         assert status_of(slow.recv(4096)) == 200
+
+
+def test_an_instance_reads_only_as_many_bodies_as_its_memory_allows(running: Instance) -> None:
+    token = running.token("read:**")
+    running.services.bodies.free = MIB
+    head = (
+        f"POST /v1/echo HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Length: {MIB - 100}\r\n\r\nab"
+    )
+    with socket.create_connection(("127.0.0.1", running.port)) as slow:
+        slow.sendall(head.encode())
+        while running.services.bodies.free > 1000:
+            pass
+        refused = running.ask("POST", "/v1/echo", b"x" * 100_000, token)
+        assert (refused.status, refused.json()["error"]) == (503, "busy")
+        assert refused.headers["retry-after"] == "2"
+        assert running.ask("POST", "/v1/echo", b"abc", token).status == 200
+    while running.services.bodies.free < MIB:
+        pass
+    assert running.ask("POST", "/v1/echo", b"x" * 100_000, token).status == 200
+
+
+def test_a_request_is_refused_if_too_many_wait(tmp_path: Path) -> None:
+    release = threading.Event()
+
+    async def wait(caller: Caller, _request: Request) -> Response:
+        await to_thread.run_sync(release.wait, limiter=caller.services.threads)
+        return JSONResponse({})
+
+    routes = (ApiRoute("POST", "/v1/wait", wait),)
+    limits = {"concurrent": 100, "burst": 100}
+    with instance(tmp_path / "one", routes=routes, threads=1, limits=limits) as running:
+        token = running.token("read:**")
+        with ThreadPoolExecutor(1 + QUEUE_FACTOR) as clients:
+            replies = [
+                clients.submit(running.ask, "POST", "/v1/wait", b"", token)
+                for _ in range(1 + QUEUE_FACTOR)
+            ]
+            while running.services.threads.statistics().tasks_waiting < QUEUE_FACTOR:
+                pass
+            refused = running.ask("POST", "/v1/wait", b"", token)
+            assert (refused.status, refused.json()["error"]) == (503, "busy")
+            release.set()
+            assert {each.result().status for each in replies} == {200}
+        assert running.ask("POST", "/v1/wait", b"", token).status == 200
 
 
 def test_a_client_that_goes_away_leaves_no_running_request(running: Instance) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from code_intel.errors import ConfigError, NotFoundError
+from code_intel.cli.main import COMMANDS, parser_of
+from code_intel.errors import ConfigError, NotFoundError, StorageError
 from code_intel.servers.shared.access.principal import Principal, grant_of
 from code_intel.servers.shared.access.token_file import (
     READ_SECONDS,
@@ -21,6 +24,9 @@ from code_intel.servers.shared.access.token_file import (
     read_table,
 )
 
+as_root = pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0, reason="only root can give a file to another user"
+)
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
@@ -167,6 +173,51 @@ def test_a_file_that_others_may_change_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tokens.json").chmod(0o662)
     with pytest.raises(ConfigError, match="can be changed by others"):
         read_table(tmp_path / "tokens.json")
+
+
+@as_root
+@pytest.mark.parametrize("exists", [True, False])
+def test_root_changes_or_creates_the_file_for_the_user_of_the_server(
+    tmp_path: Path, *, exists: bool
+) -> None:
+    path = tmp_path / "tokens.json"
+    if exists:
+        add(path)
+    os.chown(path if exists else tmp_path, 10001, 10002)
+    add(path)
+    assert (path.stat().st_uid, path.stat().st_gid) == (10001, 10002)
+
+
+@as_root
+def test_a_user_who_cannot_keep_the_owner_of_the_file_leaves_it_unchanged() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokens.json"
+        add(path)
+        os.chown(path, 10001, 10001)
+        path.chmod(0o644)
+        Path(folder).chmod(0o777)
+        before = path.read_bytes()
+        path.with_name("tokens.json.lock").unlink()
+        os.seteuid(10003)
+        try:
+            with pytest.raises(StorageError, match="could not be written"):
+                add(path)
+        finally:
+            os.seteuid(0)
+        assert path.read_bytes() == before
+        assert path.stat().st_uid == 10001
+        assert sorted(each.name for each in Path(folder).iterdir()) == [
+            "tokens.json",
+            "tokens.json.lock",
+        ]
+
+
+def test_a_missing_file_is_an_error_that_says_how_to_create_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        TokenFile(tmp_path / "tokens.json")
+    name, *arguments = shlex.split(caught.value.hint.rpartition("code-intel ")[2])
+    (command,) = (each for each in COMMANDS if each.name == name)
+    parser_of(command, "code-intel").parse_args(arguments)
 
 
 def test_a_token_that_does_not_exist_cannot_be_changed(tmp_path: Path) -> None:

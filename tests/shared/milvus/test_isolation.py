@@ -7,6 +7,7 @@ import pytest
 
 from code_intel.errors import UsageError
 from code_intel.shared.milvus import SharedIndex
+from code_intel.shared.milvus import index as indexes
 from hostile_texts import HOSTILE
 from pushes import MODEL, Push, card_digest, pushed, shared_file, vector_of, vectors_of
 
@@ -102,6 +103,16 @@ def test_only_vectors_of_one_model_are_compared(shared_index: SharedIndex, name:
     assert shared_index.store([without]).vector_hits(vector_of("q"), 9) == []
 
 
+def test_one_repository_cannot_choose_the_model_of_many(
+    shared_index: SharedIndex, name: str
+) -> None:
+    honest = [pushed(shared_index, f"{name}/{each}", TEXTS) for each in ("one", "two")]
+    many = {f"{number}.py": f"x = {number}\n" for number in range(20)}
+    other = pushed(shared_index, f"{name}/other", many, model="no such model")
+    assert other.chunks > sum(each.chunks for each in honest)
+    assert shared_index.store([*honest, other]).model() == MODEL
+
+
 def test_heads_are_those_that_may_be_read(shared_index: SharedIndex, name: str) -> None:
     for each in ("one", "two", "three"):
         pushed(shared_index, f"{name}/{each}", TEXTS)
@@ -114,6 +125,25 @@ def test_heads_are_those_that_may_be_read(shared_index: SharedIndex, name: str) 
     found = [head.repository for head in shared_index.heads(may_read)]
     assert found == [f"{name}/one", f"{name}/three"]
     assert f"{name}/two" in asked
+
+
+def test_all_heads_are_kept_for_a_few_seconds_but_own_pushes_are_seen_at_once(
+    shared_index: SharedIndex, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = SharedIndex(shared_index._engine, shared_index._opened)  # noqa: SLF001 - its own memory
+
+    def commits(index: SharedIndex, *names: str) -> list[str]:
+        return [head.commit for head in index.heads(lambda each: each == name, names)]
+
+    for number in ("1", "2"):
+        pushed(shared_index, name, {"a.py": f"x = {number}\n"}, commit=number * 40)
+        assert commits(shared_index) == [number * 40]
+        assert commits(other) == ["1" * 40]
+        assert commits(other, name) == [number * 40]
+    monkeypatch.setattr(indexes, "HEADS_S", 0)
+    assert commits(other) == ["2" * 40]
+    shared_index.delete_repository(name)
+    assert commits(shared_index) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)

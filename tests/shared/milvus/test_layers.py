@@ -7,10 +7,10 @@ from itertools import count
 import pytest
 
 from code_intel.errors import ConflictError, NotFoundError, UsageError
-from code_intel.shared.layers import MAX_LAYERS
+from code_intel.shared.layers import MAX_HIDDEN, MAX_LAYERS
 from code_intel.shared.milvus import SharedIndex, SharedStore, finishing
 from code_intel.shared.records import Layer
-from pushes import Push, digest_of_text, pushed, vector_of
+from pushes import Push, digest_of_text, pushed, shared_file, vector_of
 
 pytestmark = pytest.mark.milvus
 NUMBERS = count()
@@ -157,6 +157,38 @@ def test_writing_again_changes_nothing(shared_index: SharedIndex, name: str) -> 
     assert len(store.definition_chunks("alpha")) == 1
 
 
+def test_a_finished_layer_is_not_written(shared_index: SharedIndex, name: str) -> None:
+    push = Push(shared_index, name, FIRST)
+    push.write()
+    push.finish()
+    more = [shared_file("a.py", "def planted(): return 'shared words'\n")]
+    more += [shared_file("z.py", "def planted(): return 'shared words'\n")]
+    shared_index.write(name, push.plan.new, more, {})
+    store = shared_index.store([push.generation])
+    assert documents(store, ["shar"]) == ["a.py", "b.py", "c.py"]
+    assert documents(store, ["plant"]) == []
+
+
+def test_a_layer_that_replaces_others_is_used_if_that_is_asked(
+    shared_index: SharedIndex, name: str
+) -> None:
+    pushed(shared_index, name, FIRST)
+    layered = pushed(shared_index, name, SECOND)
+    whole = Push(shared_index, name, SECOND)
+    whole.write()
+    whole.finish()
+    reverted = shared_index.generation(layered.id)
+    assert reverted is not None
+    assert reverted.layers == layered.layers
+    shared_index.finish(whole.generation, "main", is_new=True)
+    found = shared_index.generation(layered.id)
+    assert found is not None
+    assert found.layers == whole.generation.layers
+    check_second(shared_index.store([found]))
+    assert shared_index.prune(3600).layers == 0
+    check_second(shared_index.store([layered]))  # readers may still have it
+
+
 def test_of_two_pushers_the_later_wins_and_both_are_whole(
     shared_index: SharedIndex, name: str
 ) -> None:
@@ -210,31 +242,58 @@ def test_a_revert_moves_the_head_alone(shared_index: SharedIndex, name: str) -> 
         assert (found.commit, found.id) == (commit, first.id)
 
 
-def test_files_that_the_reader_hides_do_not_count(shared_index: SharedIndex, name: str) -> None:
-    generation = pushed(shared_index, name, {**SECOND, "b.py": FIRST["b.py"]})
-    check_second(shared_index.store([generation], {name: ["b.py", "never.py"]}))
-    layered = pushed(shared_index, name, {**SECOND, "e.py": "def eps(): return 'shared'\n"})
-    store = shared_index.store([layered], {name: {"e.py"}, "another/repository": {"a.py"}})
-    check_second(store)
-    assert store.revision() != shared_index.store([layered]).revision()
+@pytest.mark.parametrize("limit", [1, 3, 20, 60])
+def test_hidden_files_take_no_places_of_visible_ones(
+    shared_index: SharedIndex, name: str, limit: int
+) -> None:
+    old = {f"f{n:02}.py": f"def f{n}(): return 'common common {n}'\n" for n in range(40)}
+    new = {path: text.replace("common common", "common") for path, text in old.items()}
+    new["f00.py"] = old["f00.py"]
+    name = f"{name}/{limit}"
+    pushed(shared_index, name, old)
+    layered = shared_index.store([pushed(shared_index, name, new)])
+    hits = layered.word_hits(["common"], "body", limit)
+    assert len(hits) == len(layered.chunk_places(chunk for chunk, _ in hits)) == min(limit, 40)
+    every = layered.word_hits(["common"], "body", 99)
+    assert [score for _, score in hits] == [score for _, score in every[:limit]]
+    nearest = layered.vector_hits(vector_of("q"), limit)
+    assert len(layered.chunk_places(chunk for chunk, _ in nearest)) == min(limit, 40)
+    assert nearest == layered.vector_hits(vector_of("q"), 99)[:limit]
 
 
 def test_several_repositories_are_one_index(shared_index: SharedIndex, name: str) -> None:
     one = pushed(shared_index, f"{name}/one", FIRST, commit="1" * 40)
     two = pushed(shared_index, f"{name}/two", SECOND, commit="2" * 40)
     pushed(shared_index, f"{name}/three", FIRST)
-    store = shared_index.store([one, two], {f"{name}/two": ["c.py"]})
-    expected = [f"{name}/one/{path}" for path in FIRST] + [
-        f"{name}/two/{path}" for path in ("a.py", "d.py")
+    store = shared_index.store([one, two])
+    expected = [f"{name}/one//{path}" for path in FIRST] + [
+        f"{name}/two//{path}" for path in SECOND
     ]
     assert documents(store, ["shar"]) == sorted(expected)
-    assert store.word_counts(["shar", "chang"]) == (5, {"shar": 5, "chang": 1})
+    assert store.word_counts(["shar", "chang"]) == (6, {"shar": 6, "chang": 1})
     assert sorted(path for path, *_ in store.digests()) == sorted(expected)
-    assert store.place_of(f"{name}/two/a.py") == (f"{name}/two", "2" * 40, "a.py")
-    assert [d.file for d in store.definitions("gamma", exact=True, limit=9)] == [f"{name}/one/c.py"]
-    (row,) = store.chunks_of([f"{name}/two/a.py"])
+    assert store.place_of(f"{name}/two//a.py") == (f"{name}/two", "2" * 40, "a.py")
+    found = [d.file for d in store.definitions("delta", exact=True, limit=9)]
+    assert found == [f"{name}/two//d.py"]
+    (row,) = store.chunks_of([f"{name}/two//a.py"])
     assert row.text == SECOND["a.py"]
-    assert len(store.vector_hits(vector_of("q"), 99)) == 5
+    assert len(store.vector_hits(vector_of("q"), 99)) == 6
+
+
+def test_a_repository_inside_another_one_has_its_own_documents(
+    shared_index: SharedIndex, name: str
+) -> None:
+    outer = pushed(shared_index, name, {"web/a.py": "def outer(): pass\n"}, commit="1" * 40)
+    inner = pushed(shared_index, f"{name}/web", {"a.py": "def inner(): pass\n"}, commit="2" * 40)
+    store = shared_index.store([outer, inner])
+    found = [
+        (store.place_of(row.path), row.text)
+        for row in store.chunks_of(path for path, *_ in store.digests())
+    ]
+    assert sorted(found) == [
+        ((name, "1" * 40, "web/a.py"), "def outer(): pass\n"),
+        ((f"{name}/web", "2" * 40, "a.py"), "def inner(): pass\n"),
+    ]
 
 
 @pytest.mark.parametrize("bad", ["no generations", "twice the same"])
@@ -329,4 +388,8 @@ def test_a_generation_needs_layers_and_digests(shared_index: SharedIndex, name: 
             shared_index.finish(wrong, "main")
     with pytest.raises(UsageError):
         shared_index.finish(push.generation, "")
+    many = (Layer("a" * 32, tuple(f"{n}.py" for n in range(MAX_HIDDEN + 1))), Layer("b" * 32))
+    for layers in (many, (Layer("a" * 32),) * (MAX_LAYERS + 1)):
+        with pytest.raises(UsageError, match="at most 8 layers and 2000 hidden paths"):
+            shared_index.finish(push.generation._replace(layers=layers), "main")
     assert re.fullmatch("[0-9a-f]{32}", push.generation.id)

@@ -1,6 +1,7 @@
 """What can be told of a shell command without executing it."""
 
 from pathlib import Path
+from time import thread_time
 
 import pytest
 
@@ -127,6 +128,15 @@ def test_limits() -> None:
     assert read_command(nested, ROOT).writes == ()
     deep = "(" * 5000 + "rm a.py" + ")" * 5000
     read_command(deep, ROOT)
+
+
+@pytest.mark.parametrize("part", ["|", "\0", "[]", "\u2028\n"])
+def test_of_text_that_is_no_command_only_the_start_is_parsed(part: str) -> None:
+    """The whole of it would take the parser ten seconds, and the client waits."""
+    started = thread_time()
+    found = read_command(f"rm a.py; {part * 60_000}", ROOT)
+    assert found.writes == (f"{ROOT}/a.py",)
+    assert thread_time() - started < 2
 
 
 def test_files_moved_into_a_folder_are_named(tmp_path: pytest.TempPathFactory) -> None:

@@ -139,5 +139,5 @@ async def test_the_neighbours_of_an_agreement_are_those_of_other_terms(
 async def test_the_neighbours_of_an_unknown_agreement_are_an_error(
     context: GatewayContext,
 ) -> None:
-    with pytest.raises(NotFoundError, match="There is no agreement x → y"):
+    with pytest.raises(NotFoundError, match="The agreement x → y does not exist"):
         await neighbours(context, ("x", "y"))

@@ -16,7 +16,7 @@ from code_intel.session.state import Session
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import sessions_of
 from code_intel.tools.context.repositories.checkouts import Checkouts, OpenProjects
-from code_intel.tools.context.repositories.search import search_repositories
+from code_intel.tools.context.repositories.search import RepositoriesQuestion, search_repositories
 from code_intel.tools.context.repositories.sources import choose
 from code_intel.tools.context.repositories.workspace import workspace_file
 from programs import git
@@ -312,7 +312,9 @@ def test_vectors_of_another_model_are_not_searched_and_this_is_said(
         store.generations.finish(generation)
     service, projects = open_project(settings, readonly=True)[1], OpenProjects()
     chosen = choose((Checkouts(service, projects),), ["*"])
-    found = search_repositories(service, chosen, "total of the order", 20, per_file=1)
+    found = search_repositories(
+        service, chosen, RepositoriesQuestion("total of the order", 20, per_file=1)
+    )
     alike = {(hit.repository, hit.similarity > 0) for hit in found.hits}
     assert ("shop", True) in alike
     assert ("team/billing", False) in alike

@@ -1,4 +1,4 @@
-"""List the tokens, oldest first, without secrets. Exits with 1 if there are none.
+"""List the tokens, oldest first, without secrets. Exits with 1 if the list is empty.
 
 --json: `tokens` {id, name, state, grants, created_at, expires_at, revoked_at,
 requests_per_minute}, `denied`, `total`.

@@ -16,8 +16,8 @@ from code_intel.servers.shared.access.principal import Grant, Principal, grant_o
 from code_intel.servers.shared.settings import Issuer
 
 MAX_TOKEN_CHARS = 12_000
-KEYS_LIFESPAN_S = 300
-"""How long published keys are used before they are fetched again; a withdrawn key lives so long."""
+KEYS_LIFESPAN_S = 45
+"""How long published keys are used; a key that the issuer withdraws is refused within a minute."""
 NEW_KEY_PAUSE_S = 10
 """Shortest time between two fetches because of an unknown key, or after a failure."""
 FETCH_TIMEOUT_S = 5
@@ -95,7 +95,7 @@ class TokenIssuer:
                     try:
                         yield grant_of(text.replace("{value}", value))
                     except UsageError:
-                        continue  # the value is no name of a repository
+                        continue  # the value cannot name a repository
 
 
 def _values(claims: Mapping[str, Any], name: str) -> list[str]:

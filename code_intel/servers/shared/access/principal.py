@@ -5,7 +5,6 @@ characters but `/`, and `**` also matches `/`. A scope includes those before it 
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
@@ -83,9 +82,9 @@ class Principal:
         """Return whether it may learn that a repository exists, and read it."""
         return self.may("read", repository)
 
-    def readable(self, repositories: Iterable[str]) -> list[str]:
-        """Return those of `repositories` that it may read."""
-        return [name for name in repositories if self.may_read(name)]
+    def is_pusher(self) -> bool:
+        """Return whether it may push to any repository."""
+        return any(grant.scope != "read" for grant in self.grants)
 
     def is_admin(self) -> bool:
         """Return whether it administers any repository."""

@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import secrets
+import shlex
 import stat
 import time
 from collections.abc import Callable, Sequence
@@ -140,10 +141,12 @@ def change_tokens(
 ) -> TokenTable:
     """Change the token file under its lock, creating it if missing; return the new content.
 
+    The file keeps its owner and group, because the server must be able to read it.
+
     Raises:
         ConfigError: The file cannot be used.
         BusyError: Another process changes it.
-        StorageError: It cannot be written.
+        StorageError: It cannot be written, or the caller cannot keep its owner. It is unchanged.
     """
     if dry_run:
         return change(read_table(path) if path.exists() else TokenTable())
@@ -153,10 +156,21 @@ def change_tokens(
         content = {"version": FILE_VERSION, **asdict(table)}
         data = (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
         if exists:
-            replace_file(path, data)
+            replace_file(path, data, owner=_owner(path))
         else:
-            create(path, data, 0o600)
+            create(path, data, 0o600, owner=_owner(path))
     return table
+
+
+def _owner(path: Path) -> tuple[int, int] | None:
+    """Return user and group of the file; root creates it for those of its folder."""
+    if path.exists():
+        status = path.stat()
+    elif os.name == "posix" and os.geteuid() == 0:
+        status = path.parent.stat()
+    else:
+        return None
+    return status.st_uid, status.st_gid
 
 
 def read_table(path: Path) -> TokenTable:
@@ -191,7 +205,10 @@ def _table_of(content: dict[str, Any]) -> TokenTable:
 
 
 def _unusable(path: Path, what: str, remedy: str = "") -> ConfigError:
-    hint = remedy or f"Create a token: code-intel shared token create NAME --tokens {path}"
+    hint = remedy or (
+        "Create a token: "
+        f"code-intel shared token create NAME --grant 'read:**' --tokens {shlex.quote(str(path))}"
+    )
     return ConfigError(f"{path} {what}.", hint=hint, details={"field": "token_file"})
 
 

@@ -23,9 +23,11 @@ from code_intel.errors import (
 )
 from code_intel.foundation.redaction import masked_data
 from code_intel.servers.shared.services import Caller, ScopeError, caller_of
+from code_intel.shared.wire import TooLargeError
 
 UNAVAILABLE = 503
 STATUSES: tuple[tuple[type[CodeIntelError], int], ...] = (
+    (TooLargeError, 413),
     (UsageError, 400),
     (ScopeError, 403),
     (NotFoundError, 404),

@@ -1,9 +1,11 @@
 """Answer `/healthz`, `/readyz` and `/metrics`."""
 
+import asyncio
 import logging
+import threading
+import time
+from concurrent.futures import Future
 
-import anyio
-from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -14,6 +16,8 @@ from code_intel.servers.shared.metrics import CONTENT_TYPE
 from code_intel.servers.shared.services import Caller, ScopeError, Services
 
 READY_TIMEOUT_S = 2.0
+FRESH_S = 1.0
+"""How long the engine is not asked again whether it answers."""
 logger = logging.getLogger(__name__)
 
 
@@ -28,18 +32,41 @@ class Readiness:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._check: Future[str] | None = None
+        self._began = 0.0
 
     async def reason(self) -> str:
         """Return why requests would fail now, or an empty text."""
         if self.is_draining:
             return "draining"
+        check = asyncio.wrap_future(self._checked())
+        done, _ = await asyncio.wait({check}, timeout=READY_TIMEOUT_S)
+        return check.result() if done else "engine"
+
+    def _checked(self) -> "Future[str]":
+        """Return the check that runs, or a new one if the last one is not fresh.
+
+        A thread waits for the engine until it answers. So there is never more than one.
+        """
+        is_fresh = time.monotonic() < self._began + FRESH_S
+        if self._check is None or (self._check.done() and not is_fresh):
+            self._check, self._began = Future(), time.monotonic()
+            threading.Thread(
+                target=self._ask, args=(self._check,), name="readiness", daemon=True
+            ).start()
+        return self._check
+
+    def _ask(self, check: "Future[str]") -> None:
         try:
-            with anyio.fail_after(READY_TIMEOUT_S):
-                await to_thread.run_sync(self._services.index.check, abandon_on_cancel=True)
-        except (CodeIntelError, OSError, TimeoutError) as error:
+            self._services.index.check()
+        except (CodeIntelError, OSError) as error:
             logger.warning("the engine does not answer: %s", error)
-            return "engine"
-        return ""
+            check.set_result("engine")
+        except BaseException:
+            logger.exception("the check of the engine failed")
+            check.set_result("engine")
+        else:
+            check.set_result("")
 
 
 class OpenRoute:

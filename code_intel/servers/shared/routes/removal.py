@@ -6,7 +6,7 @@ from starlette.responses import JSONResponse, Response
 
 from code_intel.servers.shared.routes.api import ApiRoute
 from code_intel.servers.shared.services import Caller, not_found
-from code_intel.shared.wire import VERSION
+from code_intel.shared.routes import VERSION
 
 
 async def remove_repository(caller: Caller, request: Request) -> Response:
@@ -21,10 +21,14 @@ async def remove_repository(caller: Caller, request: Request) -> Response:
 
     def remove() -> dict[str, object]:
         index = caller.services.index
-        if not index.heads(repository.__eq__, [repository]):
+        if not index.has_repository(repository):
             raise not_found(repository)
         removed = index.delete_repository(repository)
-        return {"repository": repository, **removed._asdict()}
+        return {
+            "repository": repository,
+            "generations": removed.generations,
+            "layers": removed.layers,
+        }
 
     answer = await to_thread.run_sync(remove, limiter=caller.services.threads)
     return JSONResponse(answer)

@@ -6,17 +6,20 @@ from typing import Annotated, NamedTuple, ParamSpec, TypeVar
 from anyio import to_thread
 from pydantic import Field
 
-from code_intel.errors import NotFoundError
+from code_intel.errors import NotFoundError, UsageError
 from code_intel.servers.shared.services import Caller, not_found
 from code_intel.servers.shared.tracing import work_span
+from code_intel.shared.default_branch import branch_order
+from code_intel.shared.milvus.view import searchable
 from code_intel.shared.records import Generation, Head
 
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
 
-DEFAULT_BRANCHES = ("main", "master", "trunk", "develop")
-"""The branch of a repository that counts if a call names none; else the first by name."""
 MAX_REPOSITORIES = 1000
+"""Maximum repositories that one question searches."""
+BRANCH_MARK = "@"
+"""Between a repository and a branch; no name of a repository has it."""
 
 Repositories = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=300)]],
@@ -25,6 +28,20 @@ Repositories = Annotated[
         description="Names, or `NAME@BRANCH`. Empty for all that the token may read.",
     ),
 ]
+RepositoryNames = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=300)]],
+    Field(
+        max_length=MAX_REPOSITORIES,
+        description="Names, without branches. Empty for all that the token may read.",
+    ),
+]
+
+
+class AskedSource(NamedTuple):
+    """The generations to search, and how many repositories are too many to search with them."""
+
+    generations: Sequence[Generation]
+    left_out: int
 
 
 class SharedContext(NamedTuple):
@@ -45,13 +62,15 @@ class SharedContext(NamedTuple):
         threads = self.caller.services.threads
         return await to_thread.run_sync(run, limiter=threads, abandon_on_cancel=True)
 
-    def generations(self, repositories: Sequence[str]) -> list[Generation]:
+    def generations(self, repositories: Sequence[str]) -> AskedSource:
         """Return the generation of each repository, sorted by its name.
 
         Raises:
-            NotFoundError: A repository or branch does not exist, or the caller may not read it.
+            UsageError: Two branches of one repository are named.
+            NotFoundError: A repository or branch does not exist, the caller may not read it, or
+                there is none.
         """
-        asked = dict(map(_split, repositories))
+        asked = _split(repositories)
         self.caller.record.add_repositories(asked)
         principal, index = self.caller.principal, self.caller.services.index
 
@@ -60,20 +79,32 @@ class SharedContext(NamedTuple):
             for name in asked:
                 if name not in heads:
                     raise not_found(name)
-            found = index.generations([head.generation for head in heads.values()])
+            some = [*heads.values()][:MAX_REPOSITORIES]
+            found = index.generations([head.generation for head in some])
         # A generation that was removed a moment ago has a newer one; the next call sees it. After a
         # revert, two commits have the same generation.
-        return [
+        present = [
             found[head.generation]._replace(commit=head.commit)
-            for head in heads.values()
+            for head in some
             if head.generation in found
         ]
+        _require_any(present)
+        searched = searchable(present)
+        return AskedSource(searched, len(heads) - len(some) + len(present) - len(searched))
 
 
-def _split(name: str) -> tuple[str, str]:
-    """Return the repository and the branch of a name, which is empty if none is named."""
-    repository, _, branch = name.partition("@")
-    return repository, branch
+def _split(names: Sequence[str]) -> dict[str, str]:
+    """Return the branch of each repository that is named, which is empty if none is."""
+    branches: dict[str, str] = {}
+    for name in names:
+        repository, _, branch = name.partition(BRANCH_MARK)
+        if branches.setdefault(repository, branch) != branch:
+            raise UsageError(
+                f"Two branches of {repository[:200]} are named.",
+                hint="Name one branch of each repository, and ask again for the other.",
+                details={"field": "repositories"},
+            )
+    return branches
 
 
 def _chosen(heads: Sequence[Head], asked: dict[str, str]) -> dict[str, Head]:
@@ -86,19 +117,13 @@ def _chosen(heads: Sequence[Head], asked: dict[str, str]) -> dict[str, Head]:
         branch = asked.get(repository, "")
         found = next((head for head in own if head.branch == branch), None)
         if found is None and not branch:
-            found = min(own, key=_branch_order)
+            found = min(own, key=branch_order)
         if found is not None:
             chosen[repository] = found
     return chosen
 
 
-def _branch_order(head: Head) -> tuple[int, str]:
-    is_default = head.branch in DEFAULT_BRANCHES
-    order = DEFAULT_BRANCHES.index(head.branch) if is_default else len(DEFAULT_BRANCHES)
-    return order, head.branch
-
-
-def require_any(generations: Sequence[Generation]) -> None:
+def _require_any(generations: Sequence[Generation]) -> None:
     """Check that there is something to search.
 
     Raises:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from code_intel.records import Definition
-from code_intel.servers.shared.tools.context import Repositories, SharedContext, require_any
+from code_intel.servers.shared.tools.context import Repositories, SharedContext
 from code_intel.servers.shared.tracing import work_span
 from code_intel.shared.milvus import SharedStore
 from code_intel.tools.declaration import Answer
@@ -29,7 +29,9 @@ async def find_definitions(
     arguments = (symbol, *repositories, exact_match)
     start = start_of(cursor, *arguments)
     context.caller.record.question = symbol
-    store, found = await context.run(_find, context, symbol, repositories, exact=exact_match)
+    asked = await context.run(context.generations, repositories)
+    store = context.caller.services.index.store(asked.generations)
+    found = await context.run(_find, store, symbol, len(asked.generations), exact=exact_match)
 
     def row(definition: Definition) -> dict[str, Any]:
         return {**definition_data(definition), **place_data(store, definition.file)}
@@ -38,17 +40,13 @@ async def find_definitions(
     lines = part.lines(_line, "definitions", len(found))
     text = "\n".join(lines) or f"No repository defines {symbol}. Try another spelling."
     data = {"symbol": symbol, "definitions": part.rows, "total": len(found), **part.data()}
+    data["repositories_left_out"] = asked.left_out
     return Answer(data, text)
 
 
-def _find(
-    context: SharedContext, symbol: str, repositories: list[str], *, exact: bool
-) -> tuple[SharedStore, list[Definition]]:
-    generations = context.generations(repositories)
-    require_any(generations)
-    store = context.caller.services.index.store(generations)
-    with work_span("find definitions", len(generations)):
-        return store, store.definitions(symbol, exact=exact, limit=MAX_DEFINITIONS)
+def _find(store: SharedStore, symbol: str, repositories: int, *, exact: bool) -> list[Definition]:
+    with work_span("find definitions", repositories):
+        return store.definitions(symbol, exact=exact, limit=MAX_DEFINITIONS)
 
 
 def place_data(store: SharedStore, document: str) -> dict[str, str]:

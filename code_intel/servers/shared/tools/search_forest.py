@@ -11,7 +11,7 @@ from code_intel.forest.ranking.question import embedded
 from code_intel.forest.ranking.search import search
 from code_intel.records import PLACES_PER_FILE, Hit
 from code_intel.servers.shared.services import Services
-from code_intel.servers.shared.tools.context import Repositories, SharedContext, require_any
+from code_intel.servers.shared.tools.context import Repositories, SharedContext
 from code_intel.servers.shared.tools.find_definitions import place_data
 from code_intel.servers.shared.tracing import work_span
 from code_intel.session.guidance import VERIFY
@@ -36,12 +36,14 @@ class Found(NamedTuple):
         store: What was searched.
         hits: The hits, best first.
         repositories: How many repositories were searched.
+        left_out: How many more were too many for one question.
         notes: What was not available, and why.
     """
 
     store: SharedStore
     hits: list[Hit]
     repositories: int
+    left_out: int
     notes: tuple[str, ...]
 
 
@@ -70,6 +72,7 @@ async def search_forest(
         "message": message,
         "results": rows,
         "repositories_searched": found.repositories,
+        "repositories_left_out": found.left_out,
         "degraded": list(found.notes),
         "truncated": cut,
     }
@@ -85,8 +88,7 @@ def _search(
     directory: str,
     file_pattern: str,
 ) -> Found:
-    generations = context.generations(repositories)
-    require_any(generations)
+    generations, left_out = context.generations(repositories)
     services = context.caller.services
     store = services.index.store(generations)
     several = len(generations) > 1
@@ -104,7 +106,7 @@ def _search(
             local_name=lambda document: store.place_of(document).path,
         )
         located = places_of(store, query, hits, PLACES_PER_FILE)
-    return Found(store, located, len(generations), notes)
+    return Found(store, located, len(generations), left_out, notes)
 
 
 def question_vector(

@@ -4,7 +4,7 @@ Other projects are only read: nothing is created, moved, repaired or indexed the
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from code_intel.index.facade import Index
 from code_intel.index.walk import bases
 from code_intel.tools.context.corpus_service import CorpusService, project_sync
 from code_intel.tools.context.repositories.search import no_repositories
-from code_intel.tools.context.repositories.sources import OpenedIndex, Place
+from code_intel.tools.context.repositories.sources import Listed, OpenedIndex, Place
 from code_intel.tools.context.repositories.workspace import (
     WorkspaceEntry,
     read_workspace,
@@ -67,23 +67,26 @@ class Checkouts:
     Args:
         own: The service of the project's own forest.
         projects: Opens the other projects.
+        has_own: Whether the project itself is listed.
     """
 
-    def __init__(self, own: CorpusService, projects: OpenProjects) -> None:
+    def __init__(self, own: CorpusService, projects: OpenProjects, *, has_own: bool = True) -> None:
         self._own = own
         self._projects = projects
-        self._own_name = repository_name(own.settings.root)
+        self._has_own = has_own
+        self._own_name = own.settings.shared.repository or repository_name(own.settings.root)
 
-    def names(self) -> Mapping[str, str]:
+    def listed(self) -> Listed:
         """Return the name and the folder of each project; see `RepositorySource`.
 
         Raises:
             StorageError: The list of the workspace cannot be read.
         """
-        found = {self._own_name: str(self._own.settings.root)}
+        found = {self._own_name: str(self._own.settings.root)} if self._has_own else {}
         for entry in read_workspace(self._own.settings):
-            found.setdefault(entry.name, str(entry.root))
-        return found
+            if entry.name != self._own_name:
+                found[entry.name] = str(entry.root)
+        return Listed(found)
 
     def open(self, names: Sequence[str]) -> list[OpenedIndex]:
         """Return the index of each project; see `RepositorySource`.

@@ -11,9 +11,9 @@ from code_intel.index.cancellation import run_read
 from code_intel.records import SearchAnswer
 from code_intel.tools.context.forest_service import forest_service
 from code_intel.tools.context.gateway import GatewayContext
-from code_intel.tools.context.repositories.known import sources_of
-from code_intel.tools.context.repositories.search import search_repositories
-from code_intel.tools.context.repositories.sources import Chosen, choose
+from code_intel.tools.context.repositories.known import chosen_by
+from code_intel.tools.context.repositories.search import RepositoriesQuestion, search_repositories
+from code_intel.tools.context.repositories.sources import Chosen
 from code_intel.tools.context.searchers import LOCAL_TIMEOUT_S
 
 RepositoryNames = Annotated[
@@ -22,37 +22,32 @@ RepositoryNames = Annotated[
 ]
 
 
-def chosen_repositories(context: GatewayContext, names: Sequence[str]) -> Chosen:
-    """Return the indexes that names mean; this blocks.
+def chosen_repositories(
+    context: GatewayContext, names: Sequence[str], *, to_search: bool = False
+) -> Chosen:
+    """Return the indexes that names mean; this blocks. See `chosen_by`.
 
     Raises:
         CodeIntelError: See `choose`.
     """
-    return choose(sources_of(forest_service(context), context.projects), names)
+    return chosen_by(forest_service(context), context.projects, names, to_search=to_search)
 
 
 async def search_others(
     context: GatewayContext,
-    query: str,
-    top_k: int,
+    asked: RepositoriesQuestion,
     names: Sequence[str],
-    scope: tuple[str, str],
-    per_file: int,
 ) -> SearchAnswer:
     """Return the best places in the repositories that are named, within a time limit.
-
-    `scope` is a folder and a glob that documents must match.
 
     Raises:
         CodeIntelError: See `choose`; or the search took too long.
     """
 
     def search() -> SearchAnswer:
-        chosen = chosen_repositories(context, names)
+        chosen = chosen_repositories(context, names, to_search=True)
         service = forest_service(context)
-        return search_repositories(
-            service, chosen, query, top_k, *scope, per_file=per_file, before=context.projects.union
-        )
+        return search_repositories(service, chosen, asked, context.projects.union)
 
     try:
         with anyio.fail_after(LOCAL_TIMEOUT_S):

@@ -5,12 +5,15 @@ Their indexes answer, so that an index without files, such as a shared one, can 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from posixpath import basename
 from typing import NamedTuple
 
 from code_intel.chunking.words import words
+from code_intel.errors import UpstreamError
 from code_intel.forest.references.judgement import Certainty
 from code_intel.forest.source_store import SourceStore
+from code_intel.foundation.redaction import masked
 from code_intel.index.rows import normalize_symbol
 from code_intel.records import Definition
 from code_intel.tools.context.repositories.sources import Chosen, OpenedIndex
@@ -18,6 +21,7 @@ from code_intel.tools.context.repositories.sources import Chosen, OpenedIndex
 MAX_CHUNKS = 500
 """Maximum chunks with the name to read in one index."""
 MAX_DEFINITIONS = 1000
+NOT_SEARCHED = "{reason}; repositories of the server were not searched"
 _IDENTIFIER_PARTS = re.compile(r"[^\w-]+")
 _UNSPECIFIC = frozenset({"__init__", "index", "main", "mod", "lib", "utils"})
 """Names of files that say nothing about what they contain."""
@@ -59,17 +63,22 @@ def lines_elsewhere(chosen: Chosen, symbol: str, definitions: Sequence[Definitio
         symbol: The symbol.
         definitions: Where this project defines it.
     """
-    name = normalize_symbol(symbol).rpartition(".")[2]
+    name = normalize_symbol(masked(symbol)).rpartition(".")[2]
     modules = {basename(d.file).partition(".")[0] for d in definitions} - _UNSPECIFIC
     found: list[ForeignLine] = []
     notes = list(chosen.notes)
     for index in chosen.indexes:
-        if name and not index.is_own:
-            with index.store.snapshot():
+        if not name or index.is_own:
+            continue
+        try:
+            with index.store.snapshot(), index.remote.question() if index.remote else nullcontext():
                 lines, is_complete = _lines_of(index, name, {name, *modules})
-            found += lines
-            if not is_complete:
-                notes.append(f"{index.key}: there are more lines with {name}.")
+        except UpstreamError as error:
+            notes.append(NOT_SEARCHED.format(reason=error.message.removesuffix(".")))
+            continue
+        found += lines
+        if not is_complete:
+            notes.append(f"{index.key}: there are more lines with {name}.")
     order = (Certainty.LIKELY, Certainty.TEXT)
     found.sort(key=lambda line: (order.index(line.certainty), line.repository, *line[2:4]))
     return ForeignLines(found, notes)
@@ -89,7 +98,9 @@ def _lines_of(index: OpenedIndex, name: str, imported: set[str]) -> tuple[list[F
         for number, text in _with_name(row.text, row.start_line, name)
         if (row.path, number) not in defining
     }
-    importing = set() if own else _importing(store, {file for file, _ in lines}, imported)
+    owners = {index.place_of(definition.file).repository for definition in own}
+    users = {file for file, _ in lines if index.place_of(file).repository not in owners}
+    importing = _importing(store, users, imported)
     found = []
     for (file, number), text in lines.items():
         place = index.place_of(file)

@@ -1,22 +1,18 @@
 """Ask the shared index while the local index of the source is incomplete (docs/decisions/0096)."""
 
-import threading
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.errors import CodeIntelError, NotFoundError
-from code_intel.forest.ranking.question import read
-from code_intel.forest.ranking.search import POOL, search, search_words
+from code_intel.forest.ranking.search import asked_words, search, search_words
 from code_intel.foundation.redaction import masked
 from code_intel.foundation.text import counted
-from code_intel.index.store import MAX_HITS
 from code_intel.index.walk import bases
 from code_intel.records import Freshness, Hit, SearchAnswer
 from code_intel.shared.client import SharedIndexError
-from code_intel.shared.connection import Connection, connection_of
+from code_intel.shared.connection import connection_of
 from code_intel.shared.on_disk import Disk
-from code_intel.shared.overlay import Overlay, OverlayState, is_complete
+from code_intel.shared.overlay import OverlayState, is_complete
 
 if TYPE_CHECKING:
     from code_intel.tools.context.corpus_service import CorpusService
@@ -24,10 +20,6 @@ if TYPE_CHECKING:
 LOCAL_ONLY = "shared: {reason}; only the local index, which is incomplete, was searched"
 NOT_INDEXED = "shared: {files} on this machine differ and are not indexed yet"
 NO_VECTORS = "embedding: words only, because the shared index has vectors of another model"
-MAX_OVERLAYS = 8
-
-_overlays: OrderedDict[Connection, Overlay] = OrderedDict()
-_lock = threading.Lock()
 
 
 class ForestQuestion(NamedTuple):
@@ -49,12 +41,13 @@ def ask_shared(
     note that says why.
     """
     config = service.settings.shared
-    if not config.url or _is_complete(service):
+    if not config.url or is_complete_locally(service):
         return None, ()
     connection = connection_of(service.settings)
     if connection is None:
         return None, (LOCAL_ONLY.format(reason=config.problem),)
-    overlay = _overlay_of(connection, service)
+    overlay = connection.overlay(service.index.config)
+    overlay.wants_graph = overlay.wants_graph or not service.index.readonly
     try:
         with overlay.question(service.embedder.can_search) as state:
             overlay.index_now(sorted(state.differing))
@@ -67,28 +60,17 @@ def ask_shared(
     if count := overlay.unindexed(state):
         degraded = (*degraded, NOT_INDEXED.format(files=counted(count, "file")))
     files = len(state.same) + len(state.differing)
-    commit = state.remote.generation.commit
+    commit = state.generation.commit
     return SearchAnswer(tuple(hits), Freshness("fresh", files, 0, degraded, commit)), ()
 
 
-def _is_complete(service: "CorpusService") -> bool:
+def is_complete_locally(service: "CorpusService") -> bool:
     """Return whether the local index can answer alone."""
     try:
         store = service.index.store
         return is_complete(store, with_vectors=service.embedder.available()[0])
     except NotFoundError:
         return False
-
-
-def _overlay_of(connection: Connection, service: "CorpusService") -> Overlay:
-    """Return the overlay of a connection, one per process."""
-    with _lock:
-        found = _overlays.pop(connection, None) or Overlay(connection, service.index.config)
-        found.wants_graph = found.wants_graph or not service.index.readonly
-        _overlays[connection] = found
-        while len(_overlays) > MAX_OVERLAYS:
-            _overlays.popitem(last=False)[1].close()
-    return found
 
 
 def _search(
@@ -103,10 +85,7 @@ def _search(
     union, filters = state.union, (asked.directory, asked.file_pattern)
     with ThreadPoolExecutor(1, thread_name_prefix="question") as pool:
         embedding = pool.submit(service.question, asked.query)
-        question_words = read(asked.query)
-        limit = MAX_HITS if any(filters) else POOL
-        names = [name.bare for name in question_words.names]
-        state.remote.ask_words(question_words.terms, names, limit)
+        state.remote.ask_words(*asked_words(asked.query, *filters))
         words = search_words(union, asked.query, *filters)
         question = embedding.result()
     vector, degraded = question.vector, question.degraded
@@ -136,10 +115,3 @@ def _on_this_disk(service: "CorpusService", state: OverlayState, hits: list[Hit]
         is_remote = state.union.part_of(hit.document)[0].store is state.remote
         found += disk.verified([hit]) if is_remote else [hit]
     return found
-
-
-def close_overlays() -> None:
-    """Close what the overlays of this process have opened."""
-    with _lock:
-        while _overlays:
-            _overlays.popitem()[1].close()

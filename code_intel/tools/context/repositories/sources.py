@@ -1,12 +1,12 @@
 """Decide which indexes the names of repositories mean.
 
 A source knows repositories by name. The project itself and the other projects of its workspace are
-one; a shared server can be another. An index may contain one repository or several.
+one; the server of the shared index is another. An index has one repository or several.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from code_intel.errors import CodeIntelError, NotFoundError, UsageError
 from code_intel.forest.source_store import SourceStore
@@ -14,10 +14,18 @@ from code_intel.records import Freshness
 from code_intel.tools.context.corpus_service import EmbeddedQuery
 from code_intel.tools.wire.terminal_question import EVERY_REPOSITORY
 
+if TYPE_CHECKING:  # only projects with a shared index need it
+    from code_intel.shared.remote_store import RemoteStore
+
 MAX_NAMES = 100
 """Maximum names of a search."""
+MAX_REPOSITORIES = 200
+"""Maximum repositories of a search of all; a server accepts no more in one question."""
 MAX_SHOWN = 20
 """Maximum names that an error lists."""
+LEFT_OUT = (
+    "{further} not searched, because a search of all takes {maximum} at most; name those to search"
+)
 
 
 class Place(NamedTuple):
@@ -43,9 +51,10 @@ class OpenedIndex:
         store: The index.
         bases: Folders of it as document names; paths are classified relative to them.
         place_of: Returns where a document is.
-        comparable: Returns a question without its vector, and why, if its vectors are others.
+        comparable: Returns a question without its vector, and why, if its vectors differ.
         freshness: Returns how complete it is, with further notes.
         is_own: Whether it is that of the project itself.
+        remote: The server's part of it, if it is not on this machine.
     """
 
     key: str
@@ -55,13 +64,26 @@ class OpenedIndex:
     comparable: Callable[[EmbeddedQuery], EmbeddedQuery]
     freshness: Callable[[tuple[str, ...]], Freshness]
     is_own: bool = False
+    remote: "RemoteStore | None" = None
+
+
+class Listed(NamedTuple):
+    """The repositories of a source.
+
+    Attributes:
+        places: The folder or address of each repository, for messages, by name; nearest first.
+        problem: Why some are not listed; empty if all are.
+    """
+
+    places: Mapping[str, str]
+    problem: str = ""
 
 
 class RepositorySource(Protocol):
     """Knows repositories by name, and opens their indexes for reading."""
 
-    def names(self) -> Mapping[str, str]:
-        """Return the name of each repository, with its folder or address, for messages."""
+    def listed(self) -> Listed:
+        """Return the repositories of the source."""
 
     def open(self, names: Sequence[str]) -> list[OpenedIndex]:
         """Return the indexes that contain these repositories.
@@ -99,12 +121,12 @@ def choose(sources: Sequence[RepositorySource], names: Sequence[str]) -> Chosen:
             f"{len(names)} repositories are named; the maximum is {MAX_NAMES}.",
             details={"field": "repositories"},
         )
-    known = _known(sources)
     if EVERY_REPOSITORY in names:
-        return _all(known)
+        return _all(*_known(sources))
+    known, problems = _known(sources, names)
     wanted: dict[RepositorySource, dict[str, None]] = {}
     for given in names:
-        name, source = _meant(given, known)
+        name, source = _meant(given, known, problems)
         wanted.setdefault(source, {})[name] = None
     return Chosen([index for source in wanted for index in source.open([*wanted[source]])])
 
@@ -112,33 +134,59 @@ def choose(sources: Sequence[RepositorySource], names: Sequence[str]) -> Chosen:
 _Known = Sequence[tuple[str, str, RepositorySource]]
 
 
-def _known(sources: Sequence[RepositorySource]) -> _Known:
-    """Return the repositories with their places and sources; of one name, the first source's."""
+def _known(
+    sources: Sequence[RepositorySource], names: Collection[str] = ()
+) -> tuple[_Known, tuple[str, ...]]:
+    """Return the repositories with their places and sources, and why some are not known.
+
+    Of one name, that of the first source is meant. If `names` are known, no later source is asked.
+    """
     found: dict[str, tuple[str, str, RepositorySource]] = {}
+    problems = []
     for source in sources:
-        for name, where in source.names().items():
+        listed = source.listed()
+        for name, where in listed.places.items():
             found.setdefault(name, (name, where, source))
-    return list(found.values())
+        problems += [listed.problem] if listed.problem else []
+        if names and found.keys() >= {*names}:
+            break
+    return list(found.values()), tuple(problems)
 
 
-def _all(known: _Known) -> Chosen:
+def _all(known: _Known, problems: tuple[str, ...]) -> Chosen:
+    """Return all indexes that can be searched; the nearest ones if they are too many."""
     indexes: list[OpenedIndex] = []
-    notes: list[str] = []
-    for name, _, source in known:
-        try:
-            indexes += source.open([name])
-        except CodeIntelError as error:
-            notes.append(f"{name} is not searched: {error.message} {error.hint}")
+    notes = [*problems]
+    by_source: dict[RepositorySource, list[str]] = {}
+    for name, _, source in known[:MAX_REPOSITORIES]:
+        by_source.setdefault(source, []).append(name)
+    for source, names in by_source.items():
+        opened, failed = _opened(source, names)
+        indexes += opened
+        notes += failed
+    if (left_out := len(known) - MAX_REPOSITORIES) > 0:
+        notes.append(LEFT_OUT.format(further=_further(left_out), maximum=MAX_REPOSITORIES))
     return Chosen(indexes, tuple(notes))
 
 
-def _meant(given: str, known: _Known) -> tuple[str, RepositorySource]:
+def _opened(source: RepositorySource, names: list[str]) -> tuple[list[OpenedIndex], list[str]]:
+    """Return the indexes of repositories, and why others cannot be searched."""
+    try:
+        return source.open(names), []
+    except CodeIntelError as error:
+        if len(names) == 1:
+            return [], [f"{names[0]} is not searched: {error.message} {error.hint}"]
+    each = [_opened(source, [name]) for name in names]
+    return [index for opened, _ in each for index in opened], [note for _, n in each for note in n]
+
+
+def _meant(given: str, known: _Known, problems: tuple[str, ...]) -> tuple[str, RepositorySource]:
     """Return the repository that a name means, and its source."""
     exact = [row for row in known if row[0] == given]
     found = exact or [row for row in known if row[0].endswith(f"/{given.strip('/')}")]
     if not found:
         raise NotFoundError(
-            f"No repository is called {given[:200]}.",
+            " ".join((f"No repository is called {given[:200]}.", *(f"{p}." for p in problems))),
             hint=f"Name one of {_listed(name for name, _, _ in known)}. A person adds another"
             " project of this machine with `code-intel workspace add`.",
             details={"field": "repositories"},
@@ -151,6 +199,10 @@ def _meant(given: str, known: _Known) -> tuple[str, RepositorySource]:
             details={"field": "repositories"},
         )
     return found[0][0], found[0][2]
+
+
+def _further(count: int) -> str:
+    return "1 further repository is" if count == 1 else f"{count} further repositories are"
 
 
 def _listed(names: Iterable[str]) -> str:

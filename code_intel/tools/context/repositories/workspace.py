@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from code_intel.config import Settings
 from code_intel.errors import StorageError
-from code_intel.foundation import durable, git
+from code_intel.foundation import durable, revisions
 from code_intel.foundation.state_folder import project_digest
 from code_intel.index.safe_files import read_plain
 
@@ -20,8 +20,6 @@ FORMAT = 1
 MAX_BYTES = 1 << 20
 _PART = r"[\w.+-]*[\w+-][\w.+-]*"
 _NAME = re.compile(rf"{_PART}(?:/{_PART})*")
-_WITH_HOST = re.compile(r"(?:[a-z+]+://[^/]+/|[^/:]+:(?!//))(?P<path>.+)")
-"""A URL with a host, or `git@host:team/shop.git`; the path of a folder has no host."""
 
 
 class WorkspaceEntry(NamedTuple):
@@ -87,36 +85,12 @@ def change_workspace(
 
 
 def repository_name(root: Path) -> str:
-    """Return `team/shop` from the address of the git remote `origin`, or else the folder's name.
+    """Return `team/shop` from the address of the git remote, or else the folder's name.
 
     The name of a project that is a folder of a repository ends with that folder.
     """
-    try:
-        address = git.run(root, "config", "--get", "remote.origin.url") or b""
-        below = git.run(root, "rev-parse", "--show-prefix") or b""
-    except TimeoutError:
-        address = below = b""
-    return name_of(address.decode("utf-8", "replace").strip(), _text(below)) or as_name(root.name)
-
-
-def _text(output: bytes) -> str:
-    return output.decode("utf-8", "replace").strip().strip("/")
-
-
-def name_of(address: str, folder: str = "") -> str:
-    """Return the name of a repository by the address of a remote; empty if it does not tell one.
-
-    >>> name_of("git@example.com:team/shop.git")
-    'team/shop'
-    >>> name_of("https://user:secret@example.com/team/shop/", "packages/web")
-    'team/shop/packages/web'
-    >>> name_of("/srv/git/shop.git")
-    ''
-    """
-    found = _WITH_HOST.fullmatch(address)
-    path = found["path"].strip("/").removesuffix(".git") if found else ""
-    name = f"{path}/{folder}".strip("/") if path else ""
-    return name if is_name(name) else ""
+    name = revisions.repository_name(root)
+    return name if is_name(name) else as_name(root.name)
 
 
 def as_name(text: str) -> str:

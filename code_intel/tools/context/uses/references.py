@@ -107,7 +107,7 @@ def judged(
 
     Args:
         context: The project's context.
-        asked: The definitions that are meant; if there are none, all lines are `text`.
+        asked: The definitions that are meant; without any, all lines are `text`.
         lines: The lines.
         project: The names of the files, if something else is asked about them as well.
     """

@@ -51,7 +51,7 @@ _MENTION = re.compile(
     r"\s*(?:#|//|/\*|\*|--|;|<!--|:\w|``|(?:import|from|use|using|require|package|export\s*[{*])\b).*"
 )
 _PLAIN_TEXT = re.compile(r"""(?<![\w&<])(?:"(?:\\.|[^"\\{$])*"|'(?:\\.|[^'\\{$])*')(?!\w)""")
-"""A text in quotes without code in braces; lifetimes as in `&'a` are none."""
+"""A text in quotes without code in braces; lifetimes as in `&'a` do not count."""
 _TEST_AFFIX = re.compile(r"(?i)^tests?[_-]|[_-]?(?:tests?|spec)$")
 _IMPORT = re.compile(r"\s*(?:from\s+\S+\s+import|import|use|using|require|export\s*[{*])\b")
 _SINGLE_NAME = re.compile(r"[^\w(]*\w+[^\w(]*")

@@ -64,7 +64,7 @@ class CommandList:
 
     Attributes:
         agents: All registries.
-        chosen: The one that is listed; None if there is none.
+        chosen: The one that is listed, or None.
         listed: Its commands.
         unprompted: Those of its commands that have no prompt.
     """

@@ -65,8 +65,8 @@ class Part:
     Attributes:
         text: The text, without backticks.
         is_code: Whether it was in backticks.
-        address: The page that shows the quoted code; empty if there is none.
-        line: The line of the quoted code; 0 if there is none.
+        address: The page that shows the quoted code, or empty.
+        line: The line of the quoted code, or 0.
         is_missing: Whether it quotes code that the symbol and the files do not have now.
     """
 

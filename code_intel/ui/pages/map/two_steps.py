@@ -75,7 +75,7 @@ class Task:
 
 
 class FileDiff(NamedTuple):
-    """The difference of a file; `old_name` is another one if the file is renamed."""
+    """The difference of a file; `old_name` differs if the file is renamed."""
 
     name: str
     old_name: str

@@ -170,7 +170,7 @@ def _shown(
 
 
 def _page_of(context: GatewayContext, plan: QueryPlan) -> KnowledgePage | None:
-    """Return the knowledge page of a plan; None if there is none, or it is of a later plan."""
+    """Return the knowledge page of a plan; None if it is missing or of a later plan."""
     found = knowledge_pages(context.settings, [Path(plan.knowledge).name])
     return next((page for page in found if page.front.plan_id == plan.id), None)
 

@@ -166,7 +166,7 @@ def _entries(context: GatewayContext, pairs: Iterable[Pair]) -> dict[Pair, str]:
         return {}
     try:
         known = context.map_cache.snapshot(context.settings).known.by_key
-    except CodeIntelError:  # the story can be told without links
+    except CodeIntelError:  # the story needs no links
         return {}
     found = {pair: known.get(make_key(*pair)) for pair in pairs}
     return {

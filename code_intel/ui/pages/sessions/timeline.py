@@ -33,7 +33,7 @@ class Timeline:
 
     Attributes:
         steps: The steps in chronological order.
-        session: The session after the last valid record; None if there is none.
+        session: The session after the last valid record; None without one.
         broken: Why later records are missing; empty if none are.
         is_ahead: Whether the journal has lines that do not count.
     """
