@@ -51,7 +51,7 @@ def journal(_: Path) -> Target:
 def frames(_: Path) -> Target:
     from mcp.types import jsonrpc_message_adapter
 
-    from code_intel.servers import malformed
+    from code_intel.servers import long_lines, malformed, stdio
 
     call = {
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -66,8 +66,8 @@ def frames(_: Path) -> Target:
             except Exception as error:  # noqa: BLE001 - as the SDK
                 if refusal := malformed._refusal(error):
                     refusal.model_dump_json(by_alias=True)
-        for pattern in (stdio._ID_AT_START.match, stdio._ID_AT_END.search):
-            pattern(data.decode("utf-8", "replace")[: stdio._END_CHARS])
+        for pattern in (long_lines._ID_AT_START.match, long_lines._ID_AT_END.search):
+            pattern(data.decode("utf-8", "replace")[: long_lines.END_CHARS])
 
     return Target(
         read,
@@ -76,7 +76,7 @@ def frames(_: Path) -> Target:
             b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n',
             b'{"jsonrpc":"2.0","id":"a","result":{}}\n[]\n\n',
         ],
-        ["servers/stdio.py"],
+        ["servers/stdio.py", "servers/malformed.py", "servers/long_lines.py"],
         words=JSON_WORDS,
         limit=16 << 20,
     )
