@@ -50,6 +50,11 @@ CI_BRANCH_VARIABLES = (
     *("SEMAPHORE_GIT_BRANCH", "BRANCH_NAME", "GIT_BRANCH"),
 )
 """Variables in which CI services name the branch, the branch of a merge request first."""
+READ_ELSEWHERE = (
+    *("XDG_STATE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+    *("GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_CEILING_DIRECTORIES"),
+)
+"""Variables that change what a server does, and are neither settings nor passed on by them."""
 KNOWLEDGE_FOLDER = "cache/knowledge"
 """The folder for knowledge pages, relative to `plans_dir` (seed 003 §4)."""
 _FIX_VARIABLE = "Correct the variable {}, or unset it."
@@ -213,8 +218,11 @@ def find_served_root(environ: Mapping[str, str] | None = None, folder: Path | No
 def follow_same_settings(settings: Settings, root: Path, environ: Mapping[str, str]) -> bool:
     """Return whether a server of `root` with this environment would have the same settings.
 
-    The terminal (`TERM`) does not count: a server has none.
+    The terminal (`TERM`) does not count: a server has none. Variables count that this process and
+    `git` read without settings.
     """
+    if any(environ.get(name) != os.environ.get(name) for name in READ_ELSEWHERE):
+        return False
     terminal = {key: settings.passed_on[key] for key in ("TERM",) if key in settings.passed_on}
     others = {key: value for key, value in environ.items() if key != "TERM"}
     return load_settings(root, others | terminal) == settings

@@ -88,6 +88,7 @@ class Host:
         for lines in self._inputs:
             lines.stop()
         with anyio.move_on_after(DRAIN_S, shield=True):
+            await anyio.wait_all_tasks_blocked()  # the lines that were taken are calls
             for server in self._servers.values():
                 await server.running.wait_until_none()
             await anyio.wait_all_tasks_blocked()  # the answers are sent

@@ -53,7 +53,7 @@ class Relay:
         self._sent_bytes = 0
         self._to_client = bytearray()
         self._has_ended = False
-        self._counts_taken = True
+        self._counts_taken = self._can_send = True
 
     def resume(self) -> None:
         """Prepare for another server."""
@@ -73,13 +73,13 @@ class Relay:
             parent: The parent process, with which the client ends; None if the server is in this
                 process, which then needs no sign of life either.
         """
-        self._counts_taken = parent is not None
+        self._counts_taken, self._can_send = parent is not None, True
         link.setblocking(False)  # noqa: FBT003 - the name is the meaning
         answered = bytearray()
         silence = Silence(peer_process(link), asks=parent is not None)
         try:
             while True:
-                self._look(silence)
+                self._look(silence, link)
                 readable, writable = self._wait(link, parent)
                 if parent is not None and (parent.handle in readable or parent.has_ended):
                     return True
@@ -106,16 +106,21 @@ class Relay:
                     return
                 self._write()
 
-    def _look(self, silence: Silence) -> None:
-        """Look how long the server has been silent, and ask it for a sign of life."""
+    def _look(self, silence: Silence, link: socket.socket) -> None:
+        """Look how long the server has been silent, and ask it for a sign of life.
+
+        One that is silent for too long can send nothing from then on. What it has sent before is
+        received, so that no line that it has taken counts as not taken.
+        """
         is_blocked = len(self._to_client) >= MAX_WAITING_BYTES  # the client does not read
         silence.look(is_waiting=not is_blocked and (self._calls.has_open or self._has_ended))
         if self._has_ended and silence.is_over(END_S):
             raise _ClientEndedError
         if silence.is_too_long:
-            self.was_silent = True
-            raise _ServerEndedError
-        if silence.must_ask:
+            self.was_silent, self._can_send = True, False
+            with suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
+        elif silence.must_ask:
             self._to_server.append(PING)
 
     def _wait(
@@ -130,7 +135,7 @@ class Relay:
             reads.append(link)
         if sum(map(len, self._to_server)) < MAX_WAITING_BYTES and not self._has_ended:
             reads.append(self._input)
-        if self._to_server:
+        if self._to_server and self._can_send:
             writes.append(link)
         if self._to_client:
             writes.append(self._output)
@@ -146,8 +151,9 @@ class Relay:
             self._sent_bytes += link.send(line[self._sent_bytes : self._sent_bytes + _PART])
         except BlockingIOError:
             return
-        except OSError as error:
-            raise _ServerEndedError from error
+        except OSError:  # it has ended; what it has taken and answered can still be received
+            self._can_send = False
+            return
         if self._sent_bytes == len(line):
             sent, self._sent_bytes = self._to_server.popleft(), 0
             if self._counts_taken and sent != PING and sent.endswith(b"\n"):
@@ -168,7 +174,8 @@ class Relay:
             if line.startswith(SESSION):
                 self.last = line.removeprefix(SESSION).decode().strip() or None
             elif line == TAKEN:
-                self._not_taken.popleft()
+                if self._not_taken:  # a line without an end is taken, but not counted
+                    self._not_taken.popleft()
             elif line != PONG and self._calls.received(line):
                 self._to_client += line
 

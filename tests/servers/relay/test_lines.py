@@ -4,10 +4,14 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
+import pytest
+
+from code_intel.servers.relay import silence
 from code_intel.servers.relay.greeting import SESSION, TAKEN
 from code_intel.servers.relay.lines import MAX_WAITING_BYTES, Relay
 from code_intel.servers.relay.parent import Parent
@@ -123,3 +127,79 @@ def test_the_end_of_the_client_ends_the_copying() -> None:
         ends.server.sendall(ANSWER)
         ends.thread.join(60)
         assert ends.results == [True]
+
+
+class Hurried(socket.socket):
+    """A connection on which the server sends something just before the relay acts."""
+
+    def __init__(self, link: socket.socket, act: Callable[[], None]) -> None:
+        super().__init__(fileno=link.detach())
+        self.sent, self.act = 0, act
+
+    def send(self, data: Any, *flags: int) -> int:
+        self.sent += 1
+        if self.sent == 2:  # after the first line
+            self.act()
+        return super().send(data, *flags)
+
+    def shutdown(self, how: int, /) -> None:
+        self.act()
+        super().shutdown(how)
+
+
+@contextmanager
+def hurried(act: Callable[[socket.socket], None]) -> Iterator[tuple[Relay, int, socket.socket]]:
+    """Return a relay, the pipe of its client and its connection; the server acts in between."""
+    from_client, client_writes = os.pipe()
+    null = os.open(os.devnull, os.O_WRONLY)
+    ours, server = socket.socketpair()
+    with Hurried(ours, lambda: act(server)) as link, server:
+        yield Relay(from_client, null), client_writes, link
+    for each in (from_client, client_writes, null):
+        os.close(each)
+
+
+def take_and_end(server: socket.socket) -> None:
+    server.recv(len(CALL))
+    server.sendall(TAKEN)
+    server.close()
+
+
+def test_a_write_that_was_taken_is_not_repeated_when_the_next_line_cannot_be_sent() -> None:
+    with hurried(take_and_end) as (relay, client, link):
+        os.write(client, CALL + CALL.replace(b'"id":1', b'"id":2'))
+        assert not relay.copy(link, Parent())
+        relay.resume()
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            theirs.shutdown(socket.SHUT_WR)  # the relay sends before it notices
+            relay.copy(ours)
+            assert b'"id":1' not in theirs.recv(1 << 16)
+
+
+def test_a_write_that_was_taken_is_not_repeated_when_its_server_was_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(silence, "SILENT_S", 0.2)
+    with hurried(lambda server: server.sendall(TAKEN)) as (relay, client, link):
+        os.write(client, CALL)
+        assert not relay.copy(link, Parent())
+        assert relay.was_silent
+        relay.resume()
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            theirs.shutdown(socket.SHUT_WR)
+            relay.copy(ours)
+            ours.close()
+            assert theirs.recv(1 << 16) == b""
+
+
+def test_the_end_in_the_middle_of_a_line_ends_the_relay() -> None:
+    with relaying() as ends:
+        ends.type(CALL + CALL[:20])
+        os.close(ends.client_writes)
+        assert ends.got(len(CALL) + 20) == CALL + CALL[:20]
+        ends.client_writes = os.open(os.devnull, os.O_RDONLY)
+        ends.server.sendall(2 * TAKEN + ANSWER)
+        assert ends.shown(len(ANSWER)) == ANSWER
+        assert ends.end_server()
