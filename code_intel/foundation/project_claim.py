@@ -9,12 +9,13 @@ import socket
 from collections import namedtuple
 from contextlib import suppress
 
+from code_intel import __version__
 from code_intel.foundation.gateway_socket import has_sockets, is_private, socket_path
 from code_intel.foundation.state_folder import STATE_FOLDER
 
 LOCK_NAME = "hooks.lock"
 """The lock in the state folder. Earlier versions use it, too, so two versions never listen both."""
-_BACKLOG = 64
+_BACKLOG, _MAX_VERSION_BYTES = 64, 100
 
 
 class Claim(
@@ -53,10 +54,22 @@ def claim_project(root: str) -> Claim | None:
         return None
     try:
         path = socket_path(root)
-        return Claim(root, path, _listen(path), lock)
+        claim = Claim(root, path, _listen(path), lock)
+        os.ftruncate(lock, 0)  # noqa: TID251 - the version, which is no data
+        os.pwrite(lock, __version__.encode(), 0)  # noqa: TID251 - as above
     except BaseException:
         os.close(lock)
         raise
+    return claim
+
+
+def is_of_this_version(root: str) -> bool:
+    """Return whether the process that has a project's lock listens, and is of this version.
+
+    One of another version would let a relay wait for its answer.
+    """
+    with open(os.path.join(root, STATE_FOLDER, LOCK_NAME), "rb") as file:
+        return file.read(_MAX_VERSION_BYTES) == __version__.encode()
 
 
 def _take_lock(path: str) -> int | None:

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from code_intel.foundation.gateway_socket import find_project, has_sockets
-from code_intel.foundation.project_claim import Claim, claim_project
+from code_intel.foundation.project_claim import Claim, claim_project, is_of_this_version
 from code_intel.servers.relay.greeting import (
+    GREETING_TIMEOUT_S,
     EndedError,
     Greeting,
     greet,
@@ -116,16 +117,20 @@ def _project(words: list[str]) -> str | None:
 
 def _reach(root: str, greeting: Greeting, may_wait: Callable[[], bool]) -> socket.socket | None:
     """Return a connection to the server that listens; None if this process has to serve."""
+    end = time.monotonic() + GREETING_TIMEOUT_S
     for _ in range(ATTEMPTS):
         try:
             beginning.claim = claim_project(root)
             if beginning.claim is not None:
                 return None
-            return greet(root, greeting, may_wait)
+            if is_of_this_version(root):
+                return greet(root, greeting, may_wait)
         except EndedError:
-            select.select([], [], [], BETWEEN_S)
+            if time.monotonic() > end:
+                return None
         except OSError:
             return None
+        select.select([], [], [], BETWEEN_S)
     return None
 
 
