@@ -60,16 +60,16 @@ def servers_below(pid: int) -> dict[int, str]:
     return found
 
 
-def pss(pid: int) -> float:
-    """Return a process's proportional set size in MB."""
+def pss(pid: int, kind: str = "Pss") -> float:
+    """Return a process's proportional set size in MB, or that of one kind of memory."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")) / 1024
 
 
-def measure(names: dict[int, str]) -> dict[str, float]:
+def measure(names: dict[int, str], kind: str = "Pss") -> dict[str, float]:
     """Return PSS in MB by server."""
     return {
-        name: round(pss(next(pid for pid, line in names.items() if marks in line)), 1)
+        name: round(pss(next(pid for pid, line in names.items() if marks in line), kind), 1)
         for name, marks in MARKS.items()
     }
 
@@ -115,6 +115,7 @@ async def run(
         stages["after questions"] = measure(names)
         await asyncio.sleep(rest)
         stages["idle"] = measure(names)
+        stages["idle, anonymous"] = measure(names, "Pss_Anon")
         if embed:
             stages["embedding, highest"] = await highest(names, project, clients["devrag-forest"])
             await asyncio.sleep(rest)
