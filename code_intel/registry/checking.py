@@ -56,7 +56,8 @@ IsTaken = Annotated[bool, BeforeValidator(_unlisted)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(strict=True)
+    # The patterns take 9 MB, and a project without commands needs none.
+    model_config = ConfigDict(strict=True, defer_build=True)
 
 
 class _Options(_Part):
