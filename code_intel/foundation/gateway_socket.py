@@ -15,6 +15,10 @@ from collections import namedtuple
 from code_intel import __version__
 from code_intel.foundation.state_folder import STATE_FOLDER
 
+LOCK_NAME = "hooks.lock"
+"""The lock in the state folder. The process that has it listens, and writes its version into it,
+and `ANSWERS_HOOKS` once it can answer at once."""
+ANSWERS_HOOKS = " hooks"
 MAX_EVENT_BYTES = 8_000_000
 MAX_REPLY_BYTES = 1_000_000
 ANSWER_TIMEOUT_S = 8.0
@@ -110,6 +114,15 @@ def socket_path(root: str | os.PathLike[str]) -> str:
     return f"{folder}/{found.st_dev:x}-{found.st_ino:x}.sock"
 
 
+def read_listener(root: str | os.PathLike[str]) -> str:
+    """Return what the process that listens for a project has written; empty if none ever has."""
+    try:
+        with open(os.path.join(root, STATE_FOLDER, LOCK_NAME), "rb") as file:
+            return file.read(100).decode("ascii", "replace")
+    except OSError:
+        return ""
+
+
 def is_private(folder: str) -> bool:
     """Return whether a folder belongs to this user and is closed to all others."""
     try:
@@ -159,7 +172,7 @@ def ask_gateway(
         NoGatewayError: No gateway of this version listens, or it has no answer.
         OSError: It did not answer within `timeout` seconds, or ended meanwhile.
     """
-    if not has_sockets():
+    if not has_sockets() or read_listener(root) != f"{__version__}{ANSWERS_HOOKS}":
         raise NoGatewayError
     with socket.socket(socket.AF_UNIX) as link:
         link.settimeout(timeout)
@@ -172,11 +185,14 @@ def ask_gateway(
             raise NoGatewayError from error
         if not is_own_peer(link):
             raise NoGatewayError
-        link.sendall(request.encode())
-        link.shutdown(socket.SHUT_WR)
         answer = b""
-        while len(answer) < MAX_REPLY_BYTES and (part := link.recv(65_536)):
-            answer += part
+        try:
+            link.sendall(request.encode())
+            link.shutdown(socket.SHUT_WR)
+            while len(answer) < MAX_REPLY_BYTES and (part := link.recv(65_536)):
+                answer += part
+        except ConnectionError as error:  # it ended before it had read the request
+            raise NoGatewayError from error
     output = decode_output(answer)
     if output is None:
         raise NoGatewayError

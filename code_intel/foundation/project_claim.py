@@ -10,12 +10,17 @@ from collections import namedtuple
 from contextlib import suppress
 
 from code_intel import __version__
-from code_intel.foundation.gateway_socket import has_sockets, is_private, socket_path
+from code_intel.foundation.gateway_socket import (
+    ANSWERS_HOOKS,
+    LOCK_NAME,
+    has_sockets,
+    is_private,
+    read_listener,
+    socket_path,
+)
 from code_intel.foundation.state_folder import STATE_FOLDER
 
-LOCK_NAME = "hooks.lock"
-"""The lock in the state folder. Earlier versions use it, too, so two versions never listen both."""
-_BACKLOG, _MAX_VERSION_BYTES = 64, 100
+_BACKLOG = 64
 
 
 class Claim(
@@ -31,6 +36,15 @@ class Claim(
     """
 
     __slots__ = ()
+
+    def note_hooks(self) -> None:
+        """Let hooks use this process from now on: it answers them at once."""
+        self.note(f"{__version__}{ANSWERS_HOOKS}")
+
+    def note(self, text: str) -> None:
+        """Write into the lock what this process is."""
+        os.ftruncate(self.lock, 0)  # noqa: TID251 - a note on this process, which is no data
+        os.pwrite(self.lock, text.encode(), 0)  # noqa: TID251 - as above
 
     def release(self) -> None:
         """Stop listening, so that another process may."""
@@ -55,8 +69,7 @@ def claim_project(root: str) -> Claim | None:
     try:
         path = socket_path(root)
         claim = Claim(root, path, _listen(path), lock)
-        os.ftruncate(lock, 0)  # noqa: TID251 - the version, which is no data
-        os.pwrite(lock, __version__.encode(), 0)  # noqa: TID251 - as above
+        claim.note(__version__)
     except BaseException:
         os.close(lock)
         raise
@@ -68,8 +81,7 @@ def is_of_this_version(root: str) -> bool:
 
     One of another version would let a relay wait for its answer.
     """
-    with open(os.path.join(root, STATE_FOLDER, LOCK_NAME), "rb") as file:
-        return file.read(_MAX_VERSION_BYTES) == __version__.encode()
+    return read_listener(root).split(" ")[0] == __version__
 
 
 def _take_lock(path: str) -> int | None:

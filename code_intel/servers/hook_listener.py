@@ -53,11 +53,16 @@ async def listen_for_hooks(root: Path, answer: AnswerHook) -> None:
     async def serve(link: SocketStream) -> None:
         await serve_link(link, answer)
 
-    await listen(root, serve)
+    await listen(root, serve, has_claim=Claim.note_hooks)
 
 
 async def listen(
-    root: Path, serve: ServeLink, claim: Claim | None = None, group: TaskGroup | None = None
+    root: Path,
+    serve: ServeLink,
+    claim: Claim | None = None,
+    group: TaskGroup | None = None,
+    *,
+    has_claim: Callable[[Claim], None],
 ) -> None:
     """Serve the connections to a project's socket while this process may listen; never raises.
 
@@ -66,12 +71,14 @@ async def listen(
         serve: Serves one connection.
         claim: The right to listen, if this process has it already.
         group: Where connections are served; without one, they end with the listening.
+        has_claim: Called when this process may listen.
     """
     if not has_sockets():
         return
     try:
         claim = claim or await _wait_for_claim(root)
         try:
+            has_claim(claim)
             _remove_dead(Path(claim.path).parent)
             async with await SocketListener.from_socket(claim.listener) as listener:
                 await listener.serve(serve, group)

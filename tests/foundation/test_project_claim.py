@@ -1,15 +1,28 @@
 """One process of a project may listen, and the next one may after it."""
 
 import os
+import select
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from code_intel.foundation.gateway_socket import has_sockets, is_stopped, peer_process, socket_path
-from code_intel.foundation.project_claim import LOCK_NAME, Claim, claim_project
+from code_intel.foundation.gateway_socket import (
+    ANSWERS_HOOKS,
+    LOCK_NAME,
+    HookRequest,
+    NoGatewayError,
+    ask_gateway,
+    has_sockets,
+    is_stopped,
+    peer_process,
+    read_listener,
+    socket_path,
+)
+from code_intel.foundation.project_claim import Claim, claim_project, is_of_this_version
 
 pytestmark = pytest.mark.skipif(not has_sockets(), reason="needs Unix sockets")
 
@@ -67,3 +80,39 @@ def test_a_running_process_is_not_stopped() -> None:
     assert not is_stopped(os.getpid())
     assert not is_stopped(None)
     assert not is_stopped(0)
+
+
+REQUEST = HookRequest("claude-code", enforces=True, event=b"{}")
+
+
+def test_a_hook_does_not_wait_for_a_process_that_is_still_starting(root: Path) -> None:
+    found = claim(root)
+    with pytest.raises(NoGatewayError):  # it listens, and would not answer
+        ask_gateway(root, REQUEST, timeout=60)
+    found.release()
+
+
+def test_a_hook_whose_gateway_ends_before_it_reads_works_in_its_own_process(root: Path) -> None:
+    found = claim(root)
+    found.note_hooks()
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(ask_gateway, root, REQUEST, 60)
+        select.select([found.listener], [], [])
+        found.release()  # as a kill does
+        with pytest.raises(NoGatewayError):
+            asked.result(60)
+
+
+def test_the_lock_names_the_version_and_whether_hooks_are_answered(root: Path) -> None:
+    assert not is_of_this_version(str(root))
+    found = claim(root)
+    assert is_of_this_version(str(root))
+    found.note("0.0.1-of-a-long-name")
+    assert not is_of_this_version(str(root))
+    found.note_hooks()
+    assert is_of_this_version(str(root))
+    assert read_listener(root).endswith(ANSWERS_HOOKS)
+    found.release()
+    again = claim(root)
+    assert not read_listener(root).endswith(ANSWERS_HOOKS)
+    again.release()

@@ -21,6 +21,7 @@ from mcp.server.stdio import stdio_server
 from code_intel.config import Settings, find_root, find_served_root, follow_same_settings
 from code_intel.errors import CodeIntelError
 from code_intel.foundation.gateway_socket import HookOutput, HookRequest
+from code_intel.foundation.project_claim import Claim
 from code_intel.servers.hook_listener import AnswerHook, listen, listen_for_hooks, serve_link
 from code_intel.servers.malformed import refuse_malformed
 from code_intel.servers.protocol import ToolServer
@@ -71,7 +72,8 @@ class Host:
         self._inputs: set[RelayInput] = set()
         self._building = anyio.Lock()
         self._listening = anyio.CancelScope()
-        self.answer_hook: AnswerHook | None = None
+        self._claim: Claim | None = None
+        self._answer: AnswerHook | None = None
 
     async def listen(self) -> None:
         """Serve hooks and relays while this process may listen."""
@@ -80,7 +82,21 @@ class Host:
             claim.release()
             claim = None
         with self._listening:
-            await listen(root, self._serve, claim, self._group)
+            try:
+                await listen(root, self._serve, claim, self._group, has_claim=self._note_claim)
+            finally:
+                self._claim = None  # its descriptors are closed
+
+    def answer_hooks(self, answer: AnswerHook) -> None:
+        """Answer hooks from now on, if this process listens."""
+        self._answer = answer
+        if self._claim is not None:
+            self._claim.note_hooks()
+
+    def _note_claim(self, claim: Claim) -> None:
+        self._claim = claim
+        if self._answer is not None:
+            claim.note_hooks()
 
     async def end(self) -> None:
         """End between calls: free the socket for the next server, and let calls finish."""
@@ -97,7 +113,7 @@ class Host:
         await serve_link(link, self._answer_hook, self._serve_relay)
 
     async def _answer_hook(self, request: HookRequest) -> HookOutput | None:
-        return await self.answer_hook(request) if self.answer_hook else None
+        return await self._answer(request) if self._answer else None
 
     async def _serve_relay(self, link: SocketStream, begun: bytes) -> None:
         """Serve a relay until it or its client ends; or refuse it."""
@@ -182,7 +198,7 @@ async def answer_hooks(root: Path, answer: AnswerHook) -> None:
     if current is None:
         await listen_for_hooks(root, answer)
         return
-    current.answer_hook = answer
+    current.answer_hooks(answer)
 
 
 async def _keep(server: ToolServer, *, task_status: anyio.abc.TaskStatus[None]) -> None:
