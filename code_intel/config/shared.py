@@ -29,7 +29,8 @@ NOT_TRUSTED = (
     "the server {url} is named by config.toml only; run `code-intel init --shared {url}` to use it"
 )
 MAX_URL_CHARS = 500
-_REPOSITORY = re.compile(r"(?!.*\.\.)[\w.@+-]{1,100}(?:/[\w.@+-]{1,100}){0,9}", re.ASCII)
+_SEGMENT = r"(?=\.?[\w@+~-])[\w.@+~-]{1,100}"
+_REPOSITORY = re.compile(rf"(?!.*\.\.){_SEGMENT}(?:/{_SEGMENT}){{0,9}}", re.ASCII)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
