@@ -37,6 +37,7 @@ from code_intel.config.table import (
     TokenizationStrategy,
     ToolGroup,
 )
+from code_intel.config.upstream_approval import Approvals, read_approvals
 from code_intel.config.upstreams import INHERITED_VARIABLES, UpstreamConfig, read_upstreams
 from code_intel.config.writable_folders import is_inside, plans_folder, with_writable_database
 from code_intel.errors import ConfigError, UsageError
@@ -248,7 +249,9 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         row.name: _value(row, given, environ, file) for row in SETTINGS if row.table == "shared"
     }
     cache, state, plans = (values.pop(name) for name in ("cache_dir", "state_dir", "plans_dir"))
-    upstreams, notes = read_upstreams(file, given, root, environ)
+    state_dir = _folder(root, "state_dir", str(state)) if state else default_state()
+    approvals = read_approvals(root, state_dir) if given.get("upstreams") else Approvals(root, {})
+    upstreams, notes = read_upstreams(file, given, environ, approvals)
     known = (*(row.table or row.name for row in SETTINGS), "upstreams")
     notes = (*unknown_key_warnings("", given, known), *_table_warnings(given), *notes)
     warnings = tuple(f"{file}: {note}" for note in (*notes, *_file_warnings(given)))
@@ -258,7 +261,6 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         for name in (MAP_CONFIG, FOREST_CONFIG)
     ]
     warn_once((*warnings, *configs[0].notes, *configs[1].notes))
-    state_dir = _folder(root, "state_dir", str(state)) if state else default_state()
     plans_dir = plans_folder(_folder(root, "plans_dir", str(plans) or ".gistdex"), cache_dir)
     return Settings(
         root=root,

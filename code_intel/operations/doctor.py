@@ -30,6 +30,10 @@ ADVICE = {
     "conflict": "Resolve the merge in this file.",
     "invalid": "Correct the file's front matter, or delete it.",
 }
+ADVICE_FOR_EMPTY = (
+    "Restore it with git or `code-intel map rebuild --from pairs`, learn the agreement again, or "
+    "delete the file."
+)
 
 HEADS_INSIDE_PROJECT = (
     "The heads that protect sessions are inside the project, where an agent can change them.",
@@ -139,7 +143,7 @@ def _agreement_findings(settings: Settings) -> list[IndexFinding]:
         IndexFinding(
             "warning",
             visible(f"{s.entry.path.name} is {s.validity}: {' '.join(s.reasons)}"),
-            advice,
+            ADVICE_FOR_EMPTY if s.entry.is_empty else advice,
         )
         for s in found
         if (advice := ADVICE.get(s.validity))

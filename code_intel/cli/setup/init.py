@@ -58,6 +58,7 @@ from code_intel.config import (
 from code_intel.config.client_files import GUARDED_FILES
 from code_intel.errors import BusyError, CodeIntelError
 from code_intel.foundation import durable, git, state_folder
+from code_intel.operations import upstream_approvals
 from code_intel.registry.place import has_registry
 
 IGNORED_FOLDER_NOTE = (
@@ -177,6 +178,8 @@ def run(args: argparse.Namespace) -> int:
         if args.shared or args.remove:
             url = "" if args.remove else shared_setup.checked_url(args.shared)
             shared_setup.trust(load_settings(root), url)
+        if args.remove:
+            upstream_approvals.revoke(load_settings(root))
         if args.save_token:
             shared_setup.save_token(load_settings(root), shared_setup.checked_url(args.shared))
     if not args.remove:
