@@ -152,6 +152,9 @@ def test_a_client_with_another_environment_shares_only_what_it_does_not_change(
     upstream = '[upstreams.devrag-map]\ncommand = "true"\nenv = {T = "${A_TOKEN:-none}"}\n'
     if "A_TOKEN" in other:
         (words.root / ".code-intel" / "config.toml").write_text(upstream, encoding="utf-8")
+        approve = ("code-intel", "upstreams", "approve", "devrag-map")
+        shown = json.loads(words.run(*approve, "--dry-run", "--json").stdout)
+        words.run(*approve, "--digest", shown["upstream"]["digest"])
     with serving(words, GATEWAY), serving(words, MAP, **other) as (pipe,):
         assert relays(pipe) == shared
         assert "documents" in pipe.call("list_documents")
