@@ -15,8 +15,12 @@ from code_intel.config.writable_folders import cached_database
 from code_intel.errors import ConfigError
 
 ALLOW = "CODE_INTEL_OUTSIDE_FOLDERS may name folders that are allowed"
+BESIDE = ("-wal", "-shm", "-journal")
+"""Suffixes of the files that SQLite writes beside a database, also through links."""
 NOT_INDEXED = f"document_patterns: {{text}} is outside the project and not indexed; {ALLOW}."
-NOT_USED = f"db_path is outside the project, so the index is stored at {{path}}; {ALLOW}."
+NOT_USED = (
+    f"db_path is outside the project or beside links, so the index is stored at {{path}}; {ALLOW}."
+)
 
 
 def clone_of(root: Path) -> Path:
@@ -45,7 +49,8 @@ def confined(config: IndexConfig, folders: Sequence[Path], cache: Path) -> Index
     )
     notes = [NOT_INDEXED.format(text=text) for text in config.patterns if text not in kept]
     database = config.db_path
-    if not is_allowed(database, (*folders, Path(os.path.realpath(cache)))):
+    inside = is_allowed(database, (*folders, Path(os.path.realpath(cache))))
+    if not inside or any(os.path.islink(f"{database}{suffix}") for suffix in BESIDE):  # noqa: PTH114
         database = cached_database(config, cache)
         notes.append(NOT_USED.format(path=database))
     notes = [f"{config.path}: {note}" for note in notes]

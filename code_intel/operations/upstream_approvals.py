@@ -23,6 +23,8 @@ RUNS_IN = "It runs in {cwd}, from where many programs load code and settings."
 SENDS = "It sends questions about the project to this address."
 TOKEN = "It sends the content of {file} to this address."  # noqa: S105
 LOOKS_LIKE = "It contains letters that look like others, in {word}."
+LONG = "Its definition has {count:,} characters. Read all of it before you approve it."
+LONG_CHARS = 2000
 VARIABLES = "It uses these variables of your environment: {names}."
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
 
@@ -143,6 +145,8 @@ def _proposal(settings: Settings, config: UpstreamConfig) -> Proposal:
     )
     if variables := dict.fromkeys(_VARIABLE.findall(_texts(definition))):
         effects.append(VARIABLES.format(names=", ".join(variables)))
+    if (count := len(_texts(definition))) > LONG_CHARS:
+        effects.append(LONG.format(count=count))
     if word := mixed_word(_texts(definition)):
         effects.append(LOOKS_LIKE.format(word=ascii(word)))
     problem = "" if config.is_approved else config.problem

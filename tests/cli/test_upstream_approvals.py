@@ -4,8 +4,10 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 from code_intel.config import Settings, load_settings
 from code_intel.config.upstream_approval import APPROVED_UPSTREAMS
 from code_intel.foundation.state_folder import project_digest
-from projects import Project, file_tree
+from projects import BIN, Project, file_tree
 from terminal import COLOUR_CODE
 from upstreams import propose
 
@@ -95,6 +97,40 @@ def test_without_a_terminal_the_digest_is_needed(hostile: Project) -> None:
     assert run(hostile, *APPROVE, "--digest", "0" * 32, code=2)["field"] == "digest"
     assert not is_approved(hostile)
     assert run(hostile, "upstreams", "approve", "devrag-forest", "--dry-run", code=1)["hint"]
+
+
+@POSIX
+@pytest.mark.parametrize(("typed", "approved"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_a_terminal_shows_the_definition_and_asks(
+    hostile: Project, typed: str, approved: bool
+) -> None:
+    shown = on_terminal(hostile, typed, *APPROVE)
+    assert shown.index("dangerous") < shown.index("[y/N]")
+    assert ("Restart its servers" in shown) is approved
+    assert is_approved(hostile) is approved
+
+
+def on_terminal(project: Project, typed: str, *words: str) -> str:
+    """Run a command in a terminal in which somebody types; return what it shows."""
+    propose(project.root, map={"command": "sh", "args": ["-c", "dangerous"]})
+    controller, terminal = os.openpty()
+    line = [str(BIN / "code-intel"), *words]
+    ends = {"stdin": terminal, "stdout": terminal, "stderr": terminal}
+    with subprocess.Popen(line, cwd=project.root, env=project.env, **ends):
+        os.close(terminal)
+        os.write(controller, typed.encode())
+        shown = b""
+        with suppress(OSError):  # the terminal is closed
+            while part := os.read(controller, 65536):
+                shown += part
+        os.close(controller)
+    return shown.decode()
+
+
+def test_a_long_definition_is_named_as_such(hostile: Project) -> None:
+    propose(hostile.root, map={"command": "sh", "args": ["-c", " " * 3000 + "evil"]})
+    effects = str(run(hostile, "upstreams", "list")["upstreams"][0]["effects"])
+    assert "3,008 characters" in effects
 
 
 def test_an_approved_program_is_started_until_it_is_revoked(
