@@ -84,6 +84,7 @@ def change_workspace(
         rows = [{"name": entry.name, "path": str(entry.root)} for entry in after]
         if after != before:
             text = json.dumps({"version": FORMAT, "projects": rows}, indent=2) + "\n"
+            durable.sweep(file.parent)
             durable.replace(file, text.encode("utf-8", "surrogateescape"))
     return after
 
