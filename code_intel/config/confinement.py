@@ -13,6 +13,7 @@ from pathlib import Path
 from code_intel.config.index_config import STATE_FOLDER, IndexConfig
 from code_intel.config.writable_folders import cached_database
 from code_intel.errors import ConfigError
+from code_intel.foundation.state_folder import is_within
 
 ALLOW = "CODE_INTEL_OUTSIDE_FOLDERS may name folders that are allowed"
 BESIDE = ("-wal", "-shm", "-journal")
@@ -32,6 +33,11 @@ def clone_of(root: Path) -> Path:
     home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - fails without a home
     above = takewhile(lambda folder: folder not in {home, Path(real.anchor)}, (real, *real.parents))
     return next((folder for folder in above if (folder / ".git").exists()), real)
+
+
+def could_be_written_by(root: Path, folder: Path) -> bool:
+    """Return whether a folder of the user is inside the clone, so that a commit may bring it."""
+    return is_within(folder, clone_of(root))
 
 
 def is_allowed(path: Path, folders: Sequence[Path]) -> bool:

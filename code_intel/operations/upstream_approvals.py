@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from code_intel.config import UPSTREAMS, Settings, UpstreamConfig
+from code_intel.config.confinement import could_be_written_by
 from code_intel.config.upstream_approval import APPROVED_UPSTREAMS, approved_rows
 from code_intel.config.upstreams import absolute_path
 from code_intel.errors import NotFoundError, StorageError, UsageError
@@ -84,7 +85,7 @@ def approve(settings: Settings, name: str, digest: str) -> None:
             hint=f"See what it does now: `code-intel upstreams approve {name} --dry-run`.",
             details={"field": "digest"},
         )
-    if is_within(settings.state_dir, settings.root):
+    if could_be_written_by(settings.root, settings.state_dir):
         raise UsageError(
             f"The state folder {settings.state_dir} is inside the project, so an approval there"
             " would not count.",

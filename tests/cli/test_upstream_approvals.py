@@ -228,7 +228,9 @@ def test_links_in_a_repository_do_not_lend_an_approval(hostile: Project, tmp_pat
 def test_a_state_folder_inside_the_project_approves_nothing(hostile: Project) -> None:
     approve(hostile)
     line = approvals(hostile).read_text(encoding="ascii")
-    for name in ("state", ".code-intel/state"):
+    shutil.rmtree(hostile.root / ".git")
+    (hostile.root.parent / ".git").mkdir()  # the clone has folders beside the project
+    for name in ("state", ".code-intel/state", "../beside"):
         inside = hostile.root / name
         inside.mkdir()
         (inside / APPROVED_UPSTREAMS).write_text(line, encoding="ascii")
