@@ -12,6 +12,7 @@ from code_intel.learned.files.generated import notice
 from code_intel.learned.files.git_checks import misshared
 from code_intel.learned.recall.calibration import RECALIBRATE, fitted, own
 from code_intel.learned.status.agreement_status import standings
+from code_intel.operations.permissions import permission_findings
 from code_intel.operations.plans import PLAN_FILE_KINDS
 from code_intel.operations.project import is_set_up, setup_command
 from code_intel.operations.registry_findings import registry_findings
@@ -122,6 +123,7 @@ def _project_findings(
         return [("project", [IndexFinding("warning", what, f"Run `{setup_command(settings)}`.")])]
     command = project_sync(settings)
     return [
+        ("project", permission_findings(settings)),
         ("map", examine(settings.map, model=_model_identity(embedders["map"]), command=command)),
         (
             "forest",

@@ -174,7 +174,8 @@ def test_an_approval_is_of_one_upstream_and_one_project(hostile: Project, tmp_pa
 @POSIX
 def test_links_in_a_repository_do_not_lend_an_approval(hostile: Project, tmp_path: Path) -> None:
     approve(hostile)
-    other = replace(hostile, root=tmp_path / "other")
+    env = {**hostile.env, "CODE_INTEL_OUTSIDE_FOLDERS": str(tmp_path)}
+    other = replace(hostile, root=tmp_path / "other", env=env)
     other.root.mkdir()
     (other.root / ".code-intel").symlink_to(hostile.root / ".code-intel")
     assert not is_approved(other)

@@ -111,7 +111,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME",
         help=f"coding agent: {names}, {clients.ALL_CLIENTS} or {clients.NO_CLIENT}"
-        f" (default: {DEFAULT_CLIENT}; may be repeated)",
+        f" (default: {DEFAULT_CLIENT}, and {clients.NO_CLIENT} with --shared; may be repeated)",
     )
     parser.add_argument(
         "--commands",
@@ -159,7 +159,8 @@ def run(args: argparse.Namespace) -> int:
     root = project_folder(args.project)
     if args.save_token:
         shared_setup.require_token(load_settings(root), args.shared)
-    chosen = clients.chosen(args.client)
+    given = args.client or ([clients.NO_CLIENT] if args.shared else None)
+    chosen = clients.chosen(given)
     interrupted = transaction.interrupted(root, SETUP)
     if not args.dry_run:
         transaction.recover(root, SETUP)
