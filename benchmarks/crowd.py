@@ -60,6 +60,8 @@ class Crowd:
     ended: dict[str, Counter[int]] = field(default_factory=dict)
     slowest: dict[str, float] = field(default_factory=dict)
     said: Counter[str] = field(default_factory=Counter)
+    kept: dict[str, str] = field(default_factory=dict)
+    """The agreements that the loops made."""
 
     async def run(self, *words: str) -> int:
         """Run a command, and note how it ended; an unexpected end is a fault."""
@@ -71,7 +73,7 @@ class Crowd:
         if ran.code:
             self.said[f"{name}: {ran.data.get('error') or ran.stderr.strip()[:80]}"] += 1
         text = ran.stdout + ran.stderr
-        unexpected = ran.code not in CODES.get(name, (0,))
+        unexpected = ran.code not in CODES.get(name, (0,)) and ran.data.get("error") != "busy"
         if unexpected or any(word in ran.stderr for word in DEFECTS):
             project.fault(f"{' '.join(words)} ended with {ran.code}: {text[-1200:]}")
         return ran.code
@@ -120,20 +122,17 @@ class Crowd:
         words = ("--evidence", "It does that.", "--file", function.file)
         if await self.run("map", "add", term, function.name, *words):
             return
-        agreed, deleted = self.day.agreed, self.day.deleted
-        agreed[term] = people.Agreed(function.name, function.file)
         await self.run("map", "confirm", term, function.name)
         if rng.random() < 0.4:
             other = f"{term} again"
-            del agreed[term]
-            if await self.run("map", "rename", term, function.name, "--term", other):
-                return
-            deleted.add(term)
-            agreed[other], term = people.Agreed(function.name, function.file), other
+            if await self.run("map", "rename", term, function.name, "--term", other) == 0:
+                self.day.deleted.add(term)
+                term = other
         if rng.random() < 0.6:
-            del agreed[term]
             if await self.run("map", "delete", term, function.name) == 0:
-                deleted.add(term)
+                self.day.deleted.add(term)
+        else:
+            self.kept[term] = function.name
 
     async def looks(self, rng: random.Random) -> None:
         """Look at the project."""
@@ -170,6 +169,7 @@ async def run(project: Project, tree: Tree, minutes: float, seed: int) -> Crowd:
             group.start_soon(people.asks, day, forest, "forest", next(numbers), 0.2)
             group.start_soon(people.asks, day, maps, "map", next(numbers), 0.2)
     await people.all_are_gone(project)
+    day.agreed |= crowd.kept
     await people.find_all(day)
     await crowd.run("sync", "--words-only")
     ran = await project.run("doctor", "--json")

@@ -25,7 +25,7 @@ SERVERS = {
     "forest": ("devrag", "--config", "devrag-forest.json"),
     "map": ("devrag", "--config", "devrag-map.json"),
 }
-MAX_COMMAND_S = 120
+MAX_COMMAND_S = 300
 """No command of the day takes as long, unless it hangs."""
 NOT_COPIED = shutil.ignore_patterns(".git", "__pycache__", "*.db*", ".venv", ".code-intel")
 

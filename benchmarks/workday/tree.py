@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import contains
 from pathlib import Path
 from time import monotonic
 from typing import Literal, NamedTuple
@@ -190,13 +191,9 @@ def _has(lines: list[str] | None, first: int, shown: Sequence[str]) -> bool:
     there = [line.rstrip("\r") for line in lines[first - 1 : first - 1 + len(shown)]]
     if there == list(shown):
         return True
-    if len(there) != len(shown) or there[1:-1] != [*shown[1:-1]]:
-        return False
-    # Long lines are divided, and the last one is cut to the budget.
-    start, end = shown[0], shown[-1].removesuffix("…").rstrip()
-    if len(shown) == 1:
-        return end in there[0]
-    return there[0].endswith(start) and there[-1].startswith(end)
+    # Long lines are divided, or cut to the budget; so is the last one.
+    parts = [line.removesuffix("…").rstrip() for line in shown]
+    return len(there) == len(parts) and all(map(contains, there, parts))
 
 
 def git(root: Path, *words: str) -> str:
