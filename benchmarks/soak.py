@@ -1,7 +1,7 @@
 """A working day at speed: does anything grow, and is every answer right?
 
     python -m benchmarks.soak [--minutes 30] [--source FOLDER] [--seed N] [--words-only]
-        [--every 3] [--keep FOLDER] [--json OUT]
+        [--every 3] [--no-slopes] [--keep FOLDER] [--json OUT]
 
 A copy of SOURCE becomes a repository with two branches. The gateway, a second one, and the servers
 of the forest and the map run over stdio. Files are edited, saved in place and by renaming, deleted
@@ -59,10 +59,14 @@ LIMITS: dict[str, Limit | None] = {
 HEAD = f"{'figure':<24}{'first third':>12}{'second':>12}{'last':>12}{'slope/h':>12}{'limit/h':>12}"
 
 
-async def run(project: Project, tree: Tree, minutes: float, every: float, seed: int) -> list[Row]:
-    """Play the day; return the rows of the table."""
+Samples = list[tuple[float, dict[str, float]]]
+"""The time of each sample, in seconds, and the figures by name."""
+
+
+async def run(project: Project, tree: Tree, minutes: float, every: float, seed: int) -> Samples:
+    """Play the day; return the samples."""
     day = people.Day(project, tree, monotonic() + 60 * minutes)
-    samples: list[tuple[float, dict[str, float]]] = []
+    samples: Samples = []
     async with AsyncExitStack() as stack:
         first, second, forest, maps = [
             await stack.enter_async_context(project.connect(name))
@@ -85,12 +89,10 @@ async def run(project: Project, tree: Tree, minutes: float, every: float, seed: 
         "slowest calls, s: " + ", ".join(f"{k} {v:.2f}" for k, v in day.slowest.items()),
         file=sys.stderr,
     )
-    return rows_of(samples)
+    return samples
 
 
-async def _sample(
-    day: people.Day, samples: list[tuple[float, dict[str, float]]], every: float
-) -> None:
+async def _sample(day: people.Day, samples: Samples, every: float) -> None:
     before: tuple[float, float] | None = None
     while day.goes_on:
         figures = await anyio.to_thread.run_sync(held, day.project.mark)
@@ -102,7 +104,7 @@ async def _sample(
         await day.pause(every)
 
 
-def rows_of(samples: list[tuple[float, dict[str, float]]]) -> list[Row]:
+def rows_of(samples: Samples) -> list[Row]:
     """Return the rows of the table."""
     start = samples[0][0]
     for _, figures in samples:
@@ -130,6 +132,7 @@ def main() -> int:
     parser.add_argument("--source", type=Path, default=ROOT / "code_intel")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--words-only", action="store_true")
+    parser.add_argument("--no-slopes", action="store_true", help="a short run says nothing of them")
     parser.add_argument("--every", type=float, default=3)
     parser.add_argument("--keep", type=Path, help="use this empty folder, and keep it")
     parser.add_argument("--json", type=Path)
@@ -138,16 +141,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         home = args.keep or Path(folder)
         project, tree = make(args.source, home, words_only=args.words_only, seed=args.seed)
-        rows = anyio.run(run, project, tree, args.minutes, args.every, args.seed)
+        samples = anyio.run(run, project, tree, args.minutes, args.every, args.seed)
+    rows = rows_of(samples)
     print(", ".join(f"{count} × {what}" for what, count in sorted(project.done.items())))
     print(HEAD, *map(line, rows), sep="\n")
-    grows = [each.name for each in rows if not each.is_flat]
+    grows = [each.name for each in rows if not each.is_flat and not args.no_slopes]
     print(f"{len(project.faults)} faults; grows: {', '.join(grows) or 'nothing'}")
     if args.json:
         data = {
             "rows": [each.__dict__ for each in rows],
             "done": project.done,
             "faults": project.faults,
+            "samples": samples,
         }
         args.json.write_text(json.dumps(data, indent=1), encoding="utf-8")
     return 1 if grows or project.faults else 0

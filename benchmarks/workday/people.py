@@ -85,6 +85,8 @@ class Day:
             return data
         if not data:
             data = _parsed(text)
+        while self.tree.moving:  # noqa: ASYNC110 - a thread sets it
+            await anyio.sleep(0.05)
         for kind, sentence in compare(self.tree, tool, data, since):
             self.shown[kind] = self.shown.get(kind, 0) + 1
             if kind != "told":
@@ -278,7 +280,10 @@ async def command(day: Day, *words: str, codes: tuple[int, ...] = (0,)) -> bool:
     """Run a command with --json; a code that is not expected is a fault."""
     ran = await day.project.run(*words, "--json")
     day.project.count(f"command {words[0]} {words[1] if words[0] == 'map' else ''}".rstrip())
-    if ran.code not in codes or "Traceback" in ran.stderr:
+    is_busy = ran.data.get("error") == "busy"
+    if is_busy:
+        day.project.count("command was refused: busy")
+    if (ran.code not in codes and not is_busy) or "Traceback" in ran.stderr:
         day.project.fault(f"{' '.join(words)} ended with {ran.code}: {ran.stdout}{ran.stderr}")
     return ran.code == 0
 

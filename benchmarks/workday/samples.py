@@ -61,6 +61,7 @@ def held(mark: str) -> dict[str, float]:
             continue
         total["processes"] += 1
         total["PSS KB"] += pss
+        total[f"PSS KB of process {process.pid}"] = pss
         total["threads"] += int(stat[17])
         total["cpu s"] += (int(stat[11]) + int(stat[12])) / TICKS  # type: ignore[assignment]
         total["handles"] += kinds.total()

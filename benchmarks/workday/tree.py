@@ -55,6 +55,8 @@ class Tree:
     branch: str = BRANCHES[0]
     edits: int = 0
     switches: int = 0
+    moving: bool = False
+    """Whether git is writing files whose new lines are not known yet."""
 
     def __post_init__(self) -> None:
         for file in self._git("ls-files").splitlines():
@@ -150,11 +152,12 @@ class Tree:
         self.commit("Save")
         self.branch = BRANCHES[self.branch == BRANCHES[0]]
         names = self._git("diff", "--name-only", "HEAD", self.branch).splitlines()
-        begins = monotonic()
+        self.moving, begins = True, monotonic()
         self._git("checkout", "-q", self.branch)
         for file in names:
             self._changed(file, begins)
         self.switches += 1
+        self.moving = False
 
     def shows(self, file: str, first: int, lines: Sequence[str], since: float) -> Agreement:
         """Return when a file had these lines at this place: the last one may be cut."""
