@@ -26,7 +26,7 @@ from code_intel.index import deletions, skipped, walk
 from code_intel.index.corpus import CORPORA, MAX_FILE_BYTES, is_page, priority
 from code_intel.index.history.reading import sync_history
 from code_intel.index.report import SyncReport
-from code_intel.index.rows import DocumentRow
+from code_intel.index.rows import DocumentRow, FileState
 from code_intel.index.safe_files import read_resolved
 from code_intel.index.store import Store
 from code_intel.records import ParsedFile
@@ -51,6 +51,7 @@ def sync(
     *,
     progress: Progress = lambda done, total: None,  # noqa: ARG005 - says nothing by default
     stop: Stop = lambda: False,
+    on_scan: Callable[[walk.Scan], None] = lambda scan: None,  # noqa: ARG005 - tells no one
 ) -> SyncReport:
     """Index new and changed files, and delete documents whose file no longer exists.
 
@@ -59,6 +60,7 @@ def sync(
         config: Which files to index, and the length of Markdown chunks.
         progress: Called with (files done, files to read) before the first batch and after each.
         stop: Polled before each file; returning True ends early and keeps what is committed.
+        on_scan: Called with the files that were found, before any is read.
 
     Raises:
         StorageError: The config's folder no longer exists, or the database cannot be written.
@@ -72,17 +74,18 @@ def sync(
     if scan.stopped:
         report.stopped = True
         return report
+    on_scan(scan)
     walk.apply_choices(scan, config, store.choices())
-    known = {row.path: row for row in store.documents()}
+    known = store.file_states()
     todo = files_to_read(store, scan, known)
     report.unchanged = len(scan.files) - len(todo)
     done = 0
     if todo:
         progress(0, len(todo))
-    for batch in _batches(todo):
+    for batch in batches(todo):
         if stop():
             break
-        _index_batch(store, config, batch, known, report, stop)
+        index_batch(store, config, batch, known, report, stop)
         done += len(batch)
         progress(done, len(todo))
     if stop():
@@ -102,7 +105,7 @@ def sync(
 
 
 def files_to_read(
-    store: Store, scan: walk.Scan, known: Mapping[str, DocumentRow]
+    store: Store, scan: walk.Scan, known: Mapping[str, FileState]
 ) -> list[tuple[str, walk.FoundFile]]:
     """Return the files of a scan that must be read to know whether they changed."""
     trusted_before = int(store.get_meta("scanned_ns") or 0) - RACY_NS
@@ -152,8 +155,11 @@ def sync_document(
         return report
     if named:
         store.choose(name, wanted=True)
-    documents = {name: replace(known, digest="") if force else known} if known else {}
-    _index_batch(store, config, [(name, found)], documents, report)
+    states = {}
+    if known is not None:
+        digest = "" if force else known.digest
+        states[name] = FileState(digest, known.size, known.mtime_ns, known.inode)
+    index_batch(store, config, [(name, found)], states, report)
     why = report.failed.get(name) or report.skipped.get(name)
     if why:
         store.choose(name, before)
@@ -197,15 +203,16 @@ def _check_chunker(store: Store, chunker: str) -> None:
         store.set_meta("chunker", chunker)
 
 
-def _looks_same(known: DocumentRow | None, found: walk.FoundFile | DocumentRow) -> bool:
+def _looks_same(known: FileState | None, found: walk.FoundFile | DocumentRow) -> bool:
     if known is None or not known.digest:
         return False
     return (known.size, known.mtime_ns, known.inode) == (found.size, found.mtime_ns, found.inode)
 
 
-def _batches(
+def batches(
     todo: Iterable[tuple[str, walk.FoundFile]],
 ) -> Iterator[list[tuple[str, walk.FoundFile]]]:
+    """Divide files into groups that are written in one transaction each."""
     batch: list[tuple[str, walk.FoundFile]] = []
     size = 0
     for name, found in todo:
@@ -218,11 +225,11 @@ def _batches(
         yield batch
 
 
-def _index_batch(
+def index_batch(
     store: Store,
     config: IndexConfig,
     batch: Iterable[tuple[str, walk.FoundFile]],
-    known: dict[str, DocumentRow],
+    known: Mapping[str, FileState],
     report: SyncReport,
     stop: Stop = lambda: False,
 ) -> None:
