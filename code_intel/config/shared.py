@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from code_intel.config.reading import read_regular_file
-from code_intel.foundation.state_folder import project_digest
+from code_intel.foundation.state_folder import is_within, project_digest
 
 TRUSTED_SERVERS = "shared-servers"
 """The file in the user's state folder with the servers that the user has named: per line, the
@@ -29,7 +29,8 @@ NOT_TRUSTED = (
     "the server {url} is named by config.toml only; run `code-intel init --shared {url}` to use it"
 )
 MAX_URL_CHARS = 500
-_REPOSITORY = re.compile(r"(?!.*\.\.)[\w.@+-]{1,100}(?:/[\w.@+-]{1,100}){0,9}", re.ASCII)
+_SEGMENT = r"(?=\.?[\w@+~-])[\w.@+~-]{1,100}"
+_REPOSITORY = re.compile(rf"(?!.*\.\.){_SEGMENT}(?:/{_SEGMENT}){{0,9}}", re.ASCII)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -77,9 +78,15 @@ def shared_config(
         problem = "shared.repository is not a name such as team/shop"
     elif token and not re.fullmatch(r"[\x21-\x7e]{1,8192}", token):
         problem = f"{TOKEN_VARIABLE} does not contain a token"
-    elif url and not (by_user or f"{project_digest(root)} {url}" in trusted_lines(state)):
+    elif url and not (by_user or is_trusted(root, state, url)):
         problem = NOT_TRUSTED.format(url=url)
     return SharedConfig(url, repository, bool(values["map"]), token, problem)
+
+
+def is_trusted(root: Path, state: Path, url: str) -> bool:
+    """Return whether the user has named a server; a list inside the project does not count."""
+    line = f"{project_digest(root)} {url}"
+    return line in trusted_lines(state) and not is_within(state, root)
 
 
 def is_server(url: str) -> bool:

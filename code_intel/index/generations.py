@@ -14,7 +14,8 @@ import apsw
 
 from code_intel.errors import EmbeddingError
 from code_intel.index.database import Database
-from code_intel.index.matrix import VectorMatrix
+from code_intel.index.nearest.eight_bits import EightBitVectors
+from code_intel.index.nearest.matrix import VectorMatrix, read_vectors
 from code_intel.index.rows import Generation
 from code_intel.index.schema import EMBEDDED, REFUSED
 
@@ -76,6 +77,7 @@ class Generations:
     def __init__(self, database: Database) -> None:
         self._db = database
         self._matrix = VectorMatrix(database)
+        self._eight_bits = EightBitVectors(database)
 
     def all(self) -> list[Generation]:
         """Return the active generation, followed by the one being built, if any."""
@@ -213,7 +215,8 @@ class Generations:
     def nearest(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
         """Return (chunk id, cosine) of the nearest chunks of the active generation, at most 4,096.
 
-        Every vector is compared with the query.
+        Every vector is compared with the query. If there are too many to keep them in memory as
+        they are, they are compared in eight bits, and the best of them exactly.
 
         Raises:
             EmbeddingError: `query` has the wrong dimensions.
@@ -225,8 +228,11 @@ class Generations:
             if limit <= 0 or not active.dimensions:
                 return []
             query_vector = np.frombuffer(_blob(query, active.dimensions), "<f4")
-            ids, cosines = self._matrix.cosines(active, query_vector)
-        limit = min(limit, MAX_HITS)
+            limit = min(limit, MAX_HITS)
+            if self._eight_bits.can_search(active):
+                ids, cosines = self._eight_bits.nearest(query_vector, limit)
+            else:
+                ids, cosines = self._matrix.cosines(active, query_vector)
         if len(ids) > limit:
             best = np.argpartition(-cosines, limit - 1)[:limit]
             ids, cosines = ids[best], cosines[best]
@@ -264,7 +270,7 @@ class Generations:
 
         with self._db.snapshot():
             for generation in self.all():
-                for _, _, vectors in self._matrix.read(generation):
+                for _, _, vectors in read_vectors(self._db, generation):
                     norms = np.linalg.norm(vectors, axis=1)
                     if not (np.abs(norms - 1) < LENGTH_TOLERANCE).all():
                         raise apsw.CorruptError("a vector is not of length 1")

@@ -104,8 +104,10 @@ def test_other_texts_are_no_addresses(url: str) -> None:
 
 
 def test_names_of_repositories() -> None:
-    assert all(map(is_repository, ["shop", "team/shop", "a/b/c.d-e_f"]))
-    assert not any(map(is_repository, ["", "/a", "a/", "a//b", "a/../b", "a b", "日本", "a\n"]))
+    assert all(map(is_repository, ["shop", "team/shop", "a/b/c.d-e_f", "~u/x", "a/.github"]))
+    assert not any(
+        map(is_repository, ["", "/a", "a/", "a//b", "a/../b", "a b", "日本", "a\n", ".", "a/."])
+    )
 
 
 @pytest.mark.parametrize(
