@@ -50,6 +50,15 @@ class DocumentRow:
     id: int = 0
 
 
+class FileState(NamedTuple):
+    """What shows whether the file of a document changed; see `DocumentRow`."""
+
+    digest: str
+    size: int = 0
+    mtime_ns: int = 0
+    inode: int = 0
+
+
 class ChunkPlace(NamedTuple):
     """Where a chunk is, without its text.
 

@@ -27,6 +27,7 @@ from code_intel.index.rows import (
     ChunkRow,
     CommitHit,
     DocumentRow,
+    FileState,
     Words,
     card_digest,
     document_words,
@@ -260,6 +261,14 @@ class Store:
     def documents(self) -> list[DocumentRow]:
         """Return all documents, ordered by path."""
         return [DocumentRow(*row) for row in self._db.rows(f"{schema.DOCUMENT} ORDER BY path")]
+
+    def file_states(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
+        """Return what shows whether a file changed, of all documents or of `paths`, by path."""
+        if paths is None:
+            rows = self._db.rows(schema.FILE_STATES)
+        else:
+            rows = self._db.rows(schema.FILE_STATES_OF, (json.dumps([*paths]),))
+        return {path: FileState(*state) for path, *state in rows}
 
     def document(self, path: str) -> DocumentRow | None:
         """Return a document, or None if it is not in the index."""

@@ -13,7 +13,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 from code_intel import __version__
@@ -25,7 +24,7 @@ from code_intel.index.history.reading import sync_history
 from code_intel.index.reading.batches import Batch, FileToRead, ReadFile, read_batch, reason
 from code_intel.index.reading.readers import read_batches
 from code_intel.index.report import SyncReport
-from code_intel.index.rows import DocumentRow
+from code_intel.index.rows import DocumentRow, FileState
 from code_intel.index.store import Store
 
 FIRST_BATCH_FILES, BATCH_FILES = 20, 200
@@ -48,6 +47,7 @@ def sync(
     *,
     progress: Progress = lambda done, total: None,  # noqa: ARG005 - says nothing by default
     stop: Stop = lambda: False,
+    on_scan: Callable[[walk.Scan], None] = lambda scan: None,  # noqa: ARG005 - tells no one
 ) -> SyncReport:
     """Index new and changed files, and delete documents whose file no longer exists.
 
@@ -56,6 +56,7 @@ def sync(
         config: Which files to index, and the length of Markdown chunks.
         progress: Called with (files done, files to read) before the first batch and after each.
         stop: Polled before each file; returning True ends early and keeps what is committed.
+        on_scan: Called with the files that were found, before any is read.
 
     Raises:
         StorageError: The config's folder no longer exists, or the database cannot be written.
@@ -69,8 +70,9 @@ def sync(
     if scan.stopped:
         report.stopped = True
         return report
+    on_scan(scan)
     walk.apply_choices(scan, config, store.choices())
-    known = {row.path: row for row in store.documents()}
+    known = store.file_states()
     todo = files_to_read(store, scan, known)
     report.unchanged = len(scan.files) - len(todo)
     done = 0
@@ -101,7 +103,7 @@ def sync(
 
 
 def files_to_read(
-    store: Store, scan: walk.Scan, known: Mapping[str, DocumentRow]
+    store: Store, scan: walk.Scan, known: Mapping[str, FileState]
 ) -> list[tuple[str, walk.FoundFile]]:
     """Return the files of a scan that must be read to know whether they changed."""
     trusted_before = int(store.get_meta("scanned_ns") or 0) - RACY_NS
@@ -151,10 +153,11 @@ def sync_document(
         return report
     if named:
         store.choose(name, wanted=True)
-    documents = {name: replace(known, digest="") if force else known} if known else {}
-    batch = read_batch([*_to_read([(name, found)], documents)], config.chunk_size)
-    assert batch is not None  # noqa: S101 - nothing stops it
-    _write_batch(store, batch, documents, report)
+    states = {}
+    if known is not None:
+        digest = "" if force else known.digest
+        states[name] = FileState(digest, known.size, known.mtime_ns, known.inode)
+    index_files(store, config, [(name, found)], states, report)
     why = report.failed.get(name) or report.skipped.get(name)
     if why:
         store.choose(name, before)
@@ -198,7 +201,7 @@ def _check_chunker(store: Store, chunker: str) -> None:
         store.set_meta("chunker", chunker)
 
 
-def _looks_same(known: DocumentRow | None, found: walk.FoundFile | DocumentRow) -> bool:
+def _looks_same(known: FileState | None, found: walk.FoundFile | DocumentRow) -> bool:
     if known is None or not known.digest:
         return False
     return (known.size, known.mtime_ns, known.inode) == (found.size, found.mtime_ns, found.inode)
@@ -218,8 +221,33 @@ def _batches(files: Iterable[FileToRead]) -> list[list[FileToRead]]:
     return batches
 
 
+def index_files(
+    store: Store,
+    config: IndexConfig,
+    found: Iterable[tuple[str, walk.FoundFile]],
+    known: Mapping[str, FileState],
+    report: SyncReport,
+    stop: Stop = lambda: False,
+) -> None:
+    """Read and index some files in this process.
+
+    Args:
+        store: Open for writing.
+        config: Which files the index covers.
+        found: Names and states of the files.
+        known: What the index has of them.
+        report: Is completed.
+        stop: Polled before each file.
+    """
+    for files in _batches(_to_read(found, known)):
+        batch = read_batch(files, config.chunk_size, stop)
+        if batch is None:
+            return
+        _write_batch(store, batch, known, report)
+
+
 def _to_read(
-    found: Iterable[tuple[str, walk.FoundFile]], known: Mapping[str, DocumentRow]
+    found: Iterable[tuple[str, walk.FoundFile]], known: Mapping[str, FileState]
 ) -> Iterator[FileToRead]:
     for name, file in found:
         old = known.get(name)
@@ -227,7 +255,7 @@ def _to_read(
 
 
 def _write_batch(
-    store: Store, batch: Batch, known: Mapping[str, DocumentRow], report: SyncReport
+    store: Store, batch: Batch, known: Mapping[str, FileState], report: SyncReport
 ) -> None:
     """Store a batch in one transaction."""
     report.masked += batch.masked
