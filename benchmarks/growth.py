@@ -365,18 +365,17 @@ MEASURES: Mapping[str, Callable[[Project], Row]] = {
 """In order: each leaves the index as the next one needs it."""
 
 
-def measured(project: Project, wanted: Sequence[str], known: Row) -> Row:
-    """Run some measures of one size; a measure that fails is named, and the others run."""
-    row = dict(known)
-    for name in wanted:
+def measure(project: Project, wanted: Sequence[str], row: Row, keep: Callable[[], object]) -> None:
+    """Add some measures of one size to a row; a measure that fails is named, and the others run."""
+    for name in (each for each in MEASURES if each in wanted):
         started = time.perf_counter()
         try:
             row |= MEASURES[name](project)
         except (AssertionError, OSError, ValueError, subprocess.CalledProcessError) as error:
             print(f"{project.size:,} {name}: failed: {error}", flush=True)
             continue
+        keep()
         print(f"{project.size:>8,} {name}: {time.perf_counter() - started:.0f} s", flush=True)
-    return row
 
 
 def show(report: Mapping[str, Row]) -> None:
@@ -405,20 +404,23 @@ def main() -> None:
     with ExitStack() as stack:
         place = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         others = stack.enter_context(Peers(args.peers))
-        report: dict[str, Row] = {}
+        known: dict[str, Row] = {}
         kept = place / "report.json"
         if kept.exists():
-            report = json.loads(kept.read_text(encoding="utf-8"))
+            known = json.loads(kept.read_text(encoding="utf-8"))
+
+        def keep() -> None:
+            kept.write_text(json.dumps(known, indent=1), encoding="utf-8")
+
         for name in ("CACHE", "STATE"):
             os.environ[f"CODE_INTEL_{name}_DIR"] = str(place.resolve() / name.lower())
         for size in args.size or SIZES:
             (place / str(size)).mkdir(parents=True, exist_ok=True)
             folder = prepare(args.trees.resolve() / str(size), place.resolve() / str(size))
             project = Project(folder, size, args.real, others)
-            known = report.get(str(size), {})
-            report[str(size)] = measured(project, args.only or list(MEASURES), known)
-            report = dict(sorted(report.items(), key=lambda item: int(item[0])))
-            kept.write_text(json.dumps(report, indent=1), encoding="utf-8")
+            row = known.setdefault(str(size), {})
+            measure(project, args.only or list(MEASURES), row, keep)
+    report = dict(sorted(known.items(), key=lambda item: int(item[0])))
     show(report)
     if args.json:
         args.json.write_text(json.dumps(report, indent=1), encoding="utf-8")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from code_intel.chunking.words import word_text
-from code_intel.index.corpus import is_page
 from code_intel.records import Chunk
 
 _CALL = re.compile(r"\s*\(.*\)\s*$", re.DOTALL)
@@ -214,7 +213,6 @@ def index_words(path: str, chunk: Chunk) -> tuple[str, str]:
     return word_text(chunk.text), word_text(names)
 
 
-def document_words(path: str, chunks: Iterable[Chunk]) -> Words:
-    """Return the words of a document; those of plan pages would distort BM25."""
-    page = is_page(path)
+def document_words(path: str, chunks: Iterable[Chunk], *, page: bool) -> Words:
+    """Return the words of a document; those of a `page` of a query plan would distort BM25."""
     return [None if page or not is_parsed(c.card) else index_words(path, c) for c in chunks]

@@ -406,7 +406,7 @@ class Store:
         rows = (_chunk_values(document, row, chunk) for chunk in chunks)
         ids = [key for (key,) in self._db.execute_many(schema.INSERT_CHUNK, rows)]
         if words is None:
-            words = document_words(row.path, chunks)
+            words = document_words(row.path, chunks, page=is_page(row.path))
         known = ((key, *each) for key, each in zip(ids, words, strict=True) if each is not None)
         self._db.execute_many(schema.INSERT_WORDS, known)
         return ids

@@ -112,11 +112,12 @@ def _parse(row: DocumentRow, data: bytes, chunk_size: int, batch: Batch) -> Read
         raise _SkipFile(skipped.BINARY)
     text, masked = decoded
     batch.masked += masked
-    size = MAX_PAGE_BYTES if is_page(row.path) else chunk_size  # a page is one chunk
+    page = is_page(row.path)
+    size = MAX_PAGE_BYTES if page else chunk_size  # a page is one chunk
     parsed = parse_file(row.path, text, chunk_size=size)
     lines = parsed.chunks[-1].end_line if parsed.chunks else 0
     row = replace(row, language=parsed.language, lines=lines, problem=parsed.problem)
-    return ReadFile(row, parsed, document_words(row.path, parsed.chunks))
+    return ReadFile(row, parsed, document_words(row.path, parsed.chunks, page=page))
 
 
 def reason(error: BaseException) -> str:
