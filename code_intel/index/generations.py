@@ -229,6 +229,7 @@ class Generations:
             query_vector = np.frombuffer(_blob(query, active.dimensions), "<f4")
             limit = min(limit, MAX_HITS)
             if self._eight_bits.can_search(active):
+                self._matrix.clear()
                 ids, cosines = self._eight_bits.nearest(query_vector, limit)
             else:
                 ids, cosines = self._matrix.cosines(active, query_vector)
