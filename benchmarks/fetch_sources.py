@@ -75,7 +75,7 @@ def by_apt(package: str, version: str, scratch: Path) -> Path:
         sources.write_text(f"deb-src {places[0]} {RELEASE} main\n", encoding="utf-8")
         run_client([*apt, "update"], scratch)
     run_client([*apt, "source", "--download-only", "--tar-only", package], scratch)
-    return only(scratch, f"{package}_{version}.orig.tar.[gx]z")
+    return only(scratch, f"{package}_{version}.orig.tar.[bgx]z*")
 
 
 CLIENTS: Mapping[str, Callable[[str, str, Path], Path]] = {

@@ -375,6 +375,7 @@ class UpstreamStatus:
             retried; `failed`: cannot be used, and is retried rarely or never.
         since: ISO 8601: when the state began, or when the first failure happened.
         error: The last error, or empty.
+        hint: What to do about it, if it is not to correct the table; or empty.
         said: The upstream's own text about that error; untrusted.
         retry_in: Seconds until the next attempt, or None.
         restarts: Number of reconnections.
@@ -386,6 +387,7 @@ class UpstreamStatus:
     state: Literal["idle", "starting", "ready", "backoff", "failed"] = "idle"
     since: str = ""
     error: str = ""
+    hint: str = ""
     said: str = ""
     retry_in: float | None = None
     restarts: int = 0

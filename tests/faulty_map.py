@@ -8,13 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from code_intel.config import load_settings
+from code_intel.errors import CodeIntelError
+from code_intel.learned.files.changes import sync
 from faulty_disk import Trial
+from learned.builders import NOW
 from learned.files.test_faults import (
     OPERATIONS,
     Operation,
     Outcome,
     make_project,
     outcome_of,
+    repeated,
     statements,
     trial_faults,
 )
@@ -45,5 +49,12 @@ def map_faults(
 ) -> Iterator[str]:
     """Yield what is wrong after a fault."""
     before, complete, said = known
-    if way != "lost sync":  # then the disk broke its promise
+    if way == "lost sync":  # the disk broke its promise; the next call goes on without an error
+        settings = load_settings(root, {})
+        try:
+            sync(settings, NOW)
+        except CodeIntelError as error:
+            yield f"it cannot be synced: {error.message}"
+        yield from repeated(operation, settings)
+    else:
         yield from trial_faults(operation, Trial(way, 0, came, root), before, complete, said)

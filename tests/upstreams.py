@@ -9,6 +9,8 @@ from pathlib import Path
 
 import anyio
 
+from code_intel.config import Settings, load_settings
+from code_intel.operations.upstream_approvals import approve
 from code_intel.servers.upstream.searcher import Upstreams
 from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.searchers import ProjectSearcher, in_process
@@ -24,7 +26,20 @@ def command(mode: str, *options: str) -> dict[str, object]:
 
 
 def point(root: Path, **tables: dict[str, object]) -> Path:
-    """Write the settings: `map=` and `forest=` are the keys of their tables."""
+    """Write the settings, and approve them: `map=` and `forest=` are the keys of their tables."""
+    propose(root, **tables)
+    approve_all(load_settings(root))
+    return root
+
+
+def approve_all(settings: Settings) -> None:
+    """Approve the upstreams of a project, as its user would."""
+    for name, config in settings.upstreams.items():
+        approve(settings, name, config.digest)
+
+
+def propose(root: Path, **tables: dict[str, object]) -> Path:
+    """Write the settings as a repository brings them, without an approval."""
     lines = []
     for name, table in tables.items():
         lines.append(f"[upstreams.devrag-{name}]")

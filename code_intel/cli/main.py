@@ -68,6 +68,9 @@ COMMANDS = (
     CliCommand(
         "workspace", "code_intel.cli.workspace", "choose other projects that searches include"
     ),
+    CliCommand(
+        "upstreams", "code_intel.cli.upstreams", "approve servers that config.toml proposes"
+    ),
     CliCommand("status", "code_intel.cli.status", "show what is indexed and what is missing"),
     CliCommand("doctor", "code_intel.cli.doctor", "check the installation and the project"),
     CliCommand("calibrate", "code_intel.cli.calibrate", "fit the map's score for another model"),

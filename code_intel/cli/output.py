@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from code_intel.foundation.redaction import masked
+from code_intel.foundation.text import visible
 from code_intel.tools.wire.printed import Form, printed
 
 PROGRESS_DELAY_S = 1.0
@@ -56,6 +58,12 @@ def has_colours() -> bool:
     from code_intel.config import shows_colours
 
     return shows_colours()
+
+
+def say(text: str) -> None:
+    """Print a sentence about running work on stderr, in the place of a progress bar."""
+    start = ERASE_LINE if sys.stderr.isatty() else ""
+    print(f"{start}{visible(masked(text))}", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from code_intel.cli.output import Advance, emit, progress
+from code_intel.cli.output import Advance, emit, progress, say
 from code_intel.cli.project import add_project, project_of
 from code_intel.cli.sync import update_words
 from code_intel.config import Settings, ci_branch
@@ -138,6 +138,7 @@ def _push(
         VectorCache(Path(service.settings.cache_dir)),
         lambda done, total: advance(done, total, "push: files"),
         whole=args.whole,
+        notice=say,
     )
     return commit, pusher.push(commit, dry_run=args.dry_run)
 
@@ -154,7 +155,13 @@ def _push_map(
     for_map, forest = services
     embedder = None if args.words_only else for_map.embedder
     return push_map(
-        settings, forest.index, connection, embedder, dry_run=args.dry_run, whole=args.whole
+        settings,
+        forest.index,
+        connection,
+        embedder,
+        dry_run=args.dry_run,
+        whole=args.whole,
+        notice=say,
     )
 
 

@@ -91,6 +91,12 @@ SUBCOMMANDS: Mapping[str, tuple[CliCommand, ...]] = MappingProxyType(
             list="list the projects that --all searches",
             remove="remove a project from the list",
         ),
+        "upstreams": _group(
+            "upstreams",
+            list="list the definitions, and whether they are approved",
+            approve="show a definition, and approve it on this machine",
+            revoke="revoke approvals",
+        ),
     }
 )
 

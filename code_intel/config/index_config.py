@@ -62,6 +62,7 @@ class IndexConfig:
         notes: Warnings about the file, one sentence each.
         raw: The whole file, with unknown keys.
         knowledge: Folder of knowledge pages, indexed even if git ignores it; or None.
+        within: The real folders that patterns may not lead out of; empty for any folder.
     """
 
     path: Path
@@ -78,6 +79,7 @@ class IndexConfig:
     notes: tuple[str, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     knowledge: Path | None = None
+    within: tuple[Path, ...] = ()
 
     @property
     def folder(self) -> Path:

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
+from code_intel.config.confinement import check_state_folder, clone_of, confined, without_glob
 from code_intel.config.index_config import (
     FOREST_CONFIG,
     MAP_CONFIG,
@@ -37,6 +37,7 @@ from code_intel.config.table import (
     TokenizationStrategy,
     ToolGroup,
 )
+from code_intel.config.upstream_approval import Approvals, read_approvals
 from code_intel.config.upstreams import INHERITED_VARIABLES, UpstreamConfig, read_upstreams
 from code_intel.config.writable_folders import is_inside, plans_folder, with_writable_database
 from code_intel.errors import ConfigError, UsageError
@@ -86,6 +87,7 @@ class Settings:
     embedding_threads: int
     cache_dir: Path
     state_dir: Path
+    outside_folders: str
     expire_days: int
     language: Language
     trust_git: bool
@@ -136,16 +138,10 @@ class Settings:
 
         A folder that contains the agreements, such as the whole project, does not count.
         """
-        folders = (self.map.path.parent / _without_glob(text) for text in self.map.patterns)
+        folders = (self.map.path.parent / without_glob(text) for text in self.map.patterns)
         found = dict.fromkeys(Path(os.path.normpath(folder.absolute())) for folder in folders)
         own = Path(os.path.normpath(self.agreements))
         return tuple(f for f in found if not own.is_relative_to(f) and not f.is_relative_to(own))
-
-
-def _without_glob(pattern: str) -> Path:
-    """Return the folder of a pattern: its parts before the first glob."""
-    parts = Path(pattern).expanduser().parts
-    return Path(*takewhile(lambda part: not set("*?[") & set(part), parts))
 
 
 _PROJECT_MARKERS = (STATE_FOLDER, FOREST_CONFIG, MAP_CONFIG)
@@ -241,6 +237,8 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
     environ = os.environ if environ is None else environ
     root = root.absolute()
     file = root / STATE_FOLDER / "config.toml"
+    folders = allowed_folders(root, environ)
+    check_state_folder(root, folders)
     given = _read_toml(file)
     rows = [row for row in SETTINGS if row.table != "shared"]
     values = {row.name: _value(row, given, environ, file) for row in rows}
@@ -248,17 +246,18 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         row.name: _value(row, given, environ, file) for row in SETTINGS if row.table == "shared"
     }
     cache, state, plans = (values.pop(name) for name in ("cache_dir", "state_dir", "plans_dir"))
-    upstreams, notes = read_upstreams(file, given, root, environ)
+    state_dir = _folder(root, "state_dir", str(state)) if state else default_state()
+    approvals = read_approvals(root, state_dir) if given.get("upstreams") else Approvals(root, {})
+    upstreams, notes = read_upstreams(file, given, environ, approvals)
     known = (*(row.table or row.name for row in SETTINGS), "upstreams")
     notes = (*unknown_key_warnings("", given, known), *_table_warnings(given), *notes)
     warnings = tuple(f"{file}: {note}" for note in (*notes, *_file_warnings(given)))
     cache_dir = _folder(root, "cache_dir", str(cache)) if cache else default_cache()
     configs = [
-        with_writable_database(project_config(root, name), cache_dir)
+        with_writable_database(confined(project_config(root, name), folders, cache_dir), cache_dir)
         for name in (MAP_CONFIG, FOREST_CONFIG)
     ]
     warn_once((*warnings, *configs[0].notes, *configs[1].notes))
-    state_dir = _folder(root, "state_dir", str(state)) if state else default_state()
     plans_dir = plans_folder(_folder(root, "plans_dir", str(plans) or ".gistdex"), cache_dir)
     return Settings(
         root=root,
@@ -276,6 +275,24 @@ def load_settings(root: Path, environ: Mapping[str, str] | None = None) -> Setti
         module_caches=MappingProxyType(_module_caches(environ)),
         **cast("dict[str, Any]", values),
     )
+
+
+def allowed_folders(root: Path, environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+    """Return the real folders that files of a project may name: its clone, and those of the user.
+
+    Raises:
+        ConfigError: The user has named a folder by a path that is not absolute.
+    """
+    environ = os.environ if environ is None else environ
+    variable = "CODE_INTEL_OUTSIDE_FOLDERS"
+    names = [name for name in environ.get(variable, "").split(os.pathsep) if name]
+    for name in names:
+        if not Path(name).is_absolute():
+            raise ConfigError(
+                f"{variable} contains {name[:100]!r}; expected absolute paths.",
+                hint=_FIX_VARIABLE.format(variable),
+            )
+    return (clone_of(root), *(Path(os.path.realpath(name)) for name in names))
 
 
 def _module_caches(environ: Mapping[str, str]) -> dict[str, Path]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from code_intel.config.confinement import could_be_written_by
 from code_intel.config.reading import read_regular_file
 from code_intel.foundation.state_folder import project_digest
 
@@ -29,7 +30,8 @@ NOT_TRUSTED = (
     "the server {url} is named by config.toml only; run `code-intel init --shared {url}` to use it"
 )
 MAX_URL_CHARS = 500
-_REPOSITORY = re.compile(r"(?!.*\.\.)[\w.@+-]{1,100}(?:/[\w.@+-]{1,100}){0,9}", re.ASCII)
+_SEGMENT = r"(?=\.?[\w@+~-])[\w.@+~-]{1,100}"
+_REPOSITORY = re.compile(rf"(?!.*\.\.){_SEGMENT}(?:/{_SEGMENT}){{0,9}}", re.ASCII)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -77,9 +79,15 @@ def shared_config(
         problem = "shared.repository is not a name such as team/shop"
     elif token and not re.fullmatch(r"[\x21-\x7e]{1,8192}", token):
         problem = f"{TOKEN_VARIABLE} does not contain a token"
-    elif url and not (by_user or f"{project_digest(root)} {url}" in trusted_lines(state)):
+    elif url and not (by_user or is_trusted(root, state, url)):
         problem = NOT_TRUSTED.format(url=url)
     return SharedConfig(url, repository, bool(values["map"]), token, problem)
+
+
+def is_trusted(root: Path, state: Path, url: str) -> bool:
+    """Return whether the user has named a server; a list inside the project does not count."""
+    line = f"{project_digest(root)} {url}"
+    return line in trusted_lines(state) and not could_be_written_by(root, state)
 
 
 def is_server(url: str) -> bool:

@@ -58,9 +58,11 @@ SETTINGS = (
     # 0: up to four threads.
     Setting("embedding_threads", 0),
     # Empty: the user's cache folder.
-    Setting("cache_dir", ""),
+    Setting("cache_dir", "", in_file=False),
     # Empty: the user's state folder.
     Setting("state_dir", "", in_file=False),
+    # Folders outside the project that its index configurations may name, separated as in PATH.
+    Setting("outside_folders", "", in_file=False),
     # 0: agreements never expire.
     Setting("expire_days", EXPIRE_DAYS),
     # The language of the headings in files of the map.

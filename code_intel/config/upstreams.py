@@ -3,21 +3,25 @@
 Each names a command or a URL that searches one corpus for the gateway. A corpus without a table is
 searched in process (docs/decisions/0018). A problem that may exist on this machine only, such as a
 variable that is not set, is stored in `problem`: that corpus then does not answer and says why, and
-everything else works.
+everything else works. So it is with a definition that the user has not approved: of such a table,
+the configuration has nothing that could be started, contacted or read (docs/decisions/0100).
 
 The checks do not use pydantic, because `code-intel hook` also reads these settings and importing
 pydantic takes several times as long as starting the interpreter.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from code_intel.config.reading import require, unknown_key_warnings
+from code_intel.config.upstream_approval import Approvals, definition_digest
+from code_intel.foundation.state_folder import is_within
 
 UPSTREAMS = ("devrag-map", "devrag-forest")
 DEPTH = "CODE_INTEL_DEPTH"
@@ -80,6 +84,12 @@ class UpstreamConfig:
         start_seconds: Time limit of a start.
         call_seconds: Time limit of a question, including the start.
         problem: Why the corpus cannot be used on this machine, or empty.
+        remedy: What to do about the problem, if it is not to correct the table.
+        definition: The keys of the table as they are written.
+        digest: The digest of the definition, which the user approves.
+        is_approved: Whether the user of this machine has approved it for this project. If not, all
+            that follows from the definition is empty.
+        root: The project.
     """
 
     name: str
@@ -93,16 +103,41 @@ class UpstreamConfig:
     start_seconds: float = 5.0
     call_seconds: float = 10.0
     problem: str = ""
+    remedy: str = ""
+    definition: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    digest: str = ""
+    is_approved: bool = False
+    root: Path = field(default_factory=Path, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def where(self) -> str:
         """The program's name, or the URL without user, password and query."""
-        if self.command:
-            return f"command {Path(self.command).name}"
-        parts = urlsplit(self.url)
+        url = self.url or str(self.definition.get("url", ""))
+        if not url:
+            command = self.command or str(self.definition.get("command", ""))
+            return f"command {Path(command).name}"
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return "a URL that is not valid"
         host = parts.netloc.rpartition("@")[2]
         return f"{parts.scheme}://{host}{parts.path}"
+
+    @property
+    def is_token_moved(self) -> bool:
+        """Whether a link in the project decides which file the token comes from.
+
+        The user has approved a path; a commit could change a link to another file of the user.
+        """
+        if self.token_file is None:
+            return False
+        for folder in reversed(self.token_file.parents):
+            if is_within(folder, self.root):
+                rest = self.token_file.relative_to(folder)
+                written = os.path.normpath(Path(os.path.realpath(folder)) / rest)
+                return os.path.realpath(self.token_file) != written
+        return False
 
     def masked(self, text: str) -> str:
         """Return `text` without the values of `env`, `headers` and the URL that may be secret."""
@@ -112,9 +147,15 @@ class UpstreamConfig:
 
 
 def read_upstreams(
-    file: Path, given: Mapping[str, Any], root: Path, environ: Mapping[str, str]
+    file: Path, given: Mapping[str, Any], environ: Mapping[str, str], approvals: Approvals
 ) -> tuple[dict[str, UpstreamConfig], tuple[str, ...]]:
     """Read the `[upstreams]` tables.
+
+    Args:
+        file: The file that contains them.
+        given: Its content.
+        environ: The environment.
+        approvals: The project, and what the user has approved of its definitions.
 
     Returns:
         Configurations by name, and warnings.
@@ -139,9 +180,20 @@ def read_upstreams(
         warnings += _keys_without_effect(where, table)
         has_one_target = bool(values["command"]) != bool(values["url"])
         require(file, where, has_one_target, "a table with either command or url")
-        config, notes = _config(name, values, root, environ, depth_above)
-        warnings += notes
-        found[name] = config
+        definition = {key.name: values[key.name] for key in UPSTREAM_KEYS if key.name in table}
+        digest = definition_digest(name, definition)
+        problem, remedy = approvals.refusal(name, digest)
+        config = UpstreamConfig(name, problem=problem, remedy=remedy)
+        if not problem:
+            config, notes = _config(name, values, approvals.root, environ, depth_above)
+            warnings += notes
+        found[name] = replace(
+            config,
+            definition=MappingProxyType(definition),
+            digest=digest,
+            is_approved=not problem,
+            root=approvals.root,
+        )
     return found, tuple(warnings)
 
 
@@ -221,10 +273,10 @@ def _config(
         command=_program(root, command),
         args=args,
         env=MappingProxyType({**inherited, **env, DEPTH: str(depth_above + 1)}),
-        cwd=_absolute(root, values["cwd"] or "."),
+        cwd=absolute_path(root, values["cwd"] or "."),
         url=url,
         headers=MappingProxyType(headers),
-        token_file=_absolute(root, token_file) if token_file else None,
+        token_file=absolute_path(root, token_file) if token_file else None,
         start_seconds=float(values["start_seconds"]),
         call_seconds=float(values["call_seconds"]),
         problem=problem,
@@ -269,10 +321,11 @@ def _is_loopback(url: str) -> bool:
 
 def _program(root: Path, command: str) -> str:
     """Return the program; a path is relative to the project, and a name is searched for on PATH."""
-    return str(_absolute(root, command)) if "/" in command or "\\" in command else command
+    return str(absolute_path(root, command)) if "/" in command or "\\" in command else command
 
 
-def _absolute(root: Path, text: str) -> Path:
+def absolute_path(root: Path, text: str) -> Path:
+    """Return a path of a table; a relative one is relative to the project."""
     try:
         return (root / Path(text).expanduser()).absolute()
     except RuntimeError:  # no such user

@@ -23,10 +23,16 @@ def with_writable_database(config: IndexConfig, cache: Path) -> IndexConfig:
     database = config.db_path
     if os.path.lexists(database) or is_writable(database.parent):
         return config
-    name = hashlib.sha256(os.fsencode(os.path.realpath(database))).hexdigest()[:32]
-    cached = cache / "indexes" / name / database.name
+    cached = cached_database(config, cache)
     note = f"{database.parent} cannot be written, so the index is stored at {cached}"
     return replace(config, db_path=cached, notes=(*config.notes, note))
+
+
+def cached_database(config: IndexConfig, cache: Path) -> Path:
+    """Return the path of a database in the user's cache, instead of the configured one."""
+    real = os.path.realpath(config.db_path)
+    name = hashlib.sha256(os.fsencode(real)).hexdigest()[:32]
+    return cache / "indexes" / name / config.db_path.name
 
 
 def is_inside(text: str) -> bool:

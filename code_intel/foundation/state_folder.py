@@ -5,6 +5,8 @@ must not contain is in the user's state folder, under the name that `project_dig
 """
 
 import os
+from contextlib import suppress
+from pathlib import Path
 
 STATE_FOLDER = ".code-intel"
 GITIGNORE_NAME = ".gitignore"
@@ -32,3 +34,13 @@ def project_digest(root: str | os.PathLike[str]) -> str:
 
     real = os.fsencode(os.path.realpath(root))
     return hashlib.sha256(real).hexdigest()[:32]
+
+
+def is_within(folder: str | os.PathLike[str], root: str | os.PathLike[str]) -> bool:
+    """Return whether a folder, which need not exist, is a project or inside it, links resolved."""
+    real = Path(os.path.realpath(folder))
+    for each in (real, *real.parents):
+        with suppress(OSError):  # it does not exist
+            if each.samefile(root):  # names may differ in case
+                return True
+    return False

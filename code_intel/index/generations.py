@@ -14,7 +14,8 @@ import apsw
 
 from code_intel.errors import EmbeddingError
 from code_intel.index.database import Database
-from code_intel.index.matrix import VectorMatrix
+from code_intel.index.nearest.eight_bits import EightBitVectors
+from code_intel.index.nearest.matrix import VectorMatrix, read_vectors
 from code_intel.index.rows import Generation
 from code_intel.index.schema import EMBEDDED, REFUSED
 
@@ -41,8 +42,7 @@ ALL = "SELECT id, identity, dimensions, active FROM generations ORDER BY active 
 INSERT = "INSERT INTO generations(identity, dimensions, active) VALUES (?, ?, 0) RETURNING id"
 ADD_PASSAGES = """INSERT INTO passages SELECT ?, id, priority, position, 1, '' FROM chunks
   WHERE card != ''"""
-ADD_PASSAGES_OF_DOCUMENT = """INSERT INTO passages SELECT g.id, c.id, c.priority, c.position, 1, ''
-  FROM chunks c CROSS JOIN generations g WHERE c.document_id = ? AND c.card != ''"""
+ADD_PASSAGE = "INSERT INTO passages SELECT id, ?, ?, ?, 1, '' FROM generations"
 CARDS_OF = "SELECT id, card_digest FROM chunks WHERE document_id = ? AND card != ''"
 PENDING_CARDS = """SELECT p.chunk, c.card FROM passages p CROSS JOIN chunks c ON c.id = p.chunk
   WHERE p.generation = ? AND p.state = 1 ORDER BY p.priority, p.position, p.chunk LIMIT ?"""
@@ -76,6 +76,7 @@ class Generations:
     def __init__(self, database: Database) -> None:
         self._db = database
         self._matrix = VectorMatrix(database)
+        self._eight_bits = EightBitVectors(database)
 
     def all(self) -> list[Generation]:
         """Return the active generation, followed by the one being built, if any."""
@@ -213,7 +214,8 @@ class Generations:
     def nearest(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
         """Return (chunk id, cosine) of the nearest chunks of the active generation, at most 4,096.
 
-        Every vector is compared with the query.
+        Every vector is compared with the query. If there are too many to keep them in memory as
+        they are, they are compared in eight bits, and the best of them exactly.
 
         Raises:
             EmbeddingError: `query` has the wrong dimensions.
@@ -225,8 +227,11 @@ class Generations:
             if limit <= 0 or not active.dimensions:
                 return []
             query_vector = np.frombuffer(_blob(query, active.dimensions), "<f4")
-            ids, cosines = self._matrix.cosines(active, query_vector)
-        limit = min(limit, MAX_HITS)
+            limit = min(limit, MAX_HITS)
+            if self._eight_bits.can_search(active):
+                ids, cosines = self._eight_bits.nearest(query_vector, limit)
+            else:
+                ids, cosines = self._matrix.cosines(active, query_vector)
         if len(ids) > limit:
             best = np.argpartition(-cosines, limit - 1)[:limit]
             ids, cosines = ids[best], cosines[best]
@@ -264,7 +269,7 @@ class Generations:
 
         with self._db.snapshot():
             for generation in self.all():
-                for _, _, vectors in self._matrix.read(generation):
+                for _, _, vectors in read_vectors(self._db, generation):
                     norms = np.linalg.norm(vectors, axis=1)
                     if not (np.abs(norms - 1) < LENGTH_TOLERANCE).all():
                         raise apsw.CorruptError("a vector is not of length 1")
@@ -278,12 +283,24 @@ class Generations:
             found.setdefault(generation, {})[digest] = vector
         return found
 
-    def add_document(self, document: int, known: Mapping[int, Mapping[str, bytes]]) -> None:
-        """Add a document's chunks to every generation, with the `known` vectors by card digest."""
-        self._db.rows(ADD_PASSAGES_OF_DOCUMENT, (document,))
-        cards = self._db.rows(CARDS_OF, (document,)) if known else []
+    def add_document(
+        self,
+        document: int,
+        cards: Iterable[tuple[int, int, int]],
+        known: Mapping[int, Mapping[str, bytes]],
+    ) -> None:
+        """Add a document to every generation.
+
+        Args:
+            document: Its row id.
+            cards: (chunk id, priority, position) of its chunks with a card. Reading them from the
+                table would take longer, because each row's text comes before the other columns.
+            known: Vectors by generation and card digest.
+        """
+        self._db.execute_many(ADD_PASSAGE, cards)
+        chunks = self._db.rows(CARDS_OF, (document,)) if known else []
         for generation, vectors in known.items():
-            self.set_vectors(generation, cards, vectors)
+            self.set_vectors(generation, chunks, vectors)
 
     def clear_document(self, document: int) -> None:
         """Delete a document's passages and vectors, while its chunks still exist."""

@@ -69,6 +69,7 @@ class IndexerLease:
             self.lock_error = error.strerror or str(error)
             return False
         self.lock_error = ""
+        durable.sweep(self._path.parent)
         with suppress(StorageError):  # the process id only appears in messages
             durable.replace(self._holder, json.dumps({"pid": os.getpid()}).encode())
         return True

@@ -135,6 +135,10 @@ VECTORS_AFTER = """SELECT id, chunk, vector FROM vectors WHERE id > ? AND +gener
   ORDER BY id"""
 """`+` keeps SQLite from using the index on (generation, chunk): it would read pages at random."""
 
+LAST_VECTOR = "SELECT max(id) FROM vectors"
+VECTORS_WITH_IDS = """SELECT v.id, v.chunk, v.vector FROM json_each(?) j
+  CROSS JOIN vectors v ON v.id = j.value"""
+
 READABLE = (
     "SELECT path, language, problem FROM documents",
     "SELECT text, symbols, card FROM chunks",

@@ -65,11 +65,15 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class WalkPattern:
-    """A parsed pattern: a real folder or file, a glob below it, and whether ignore rules apply."""
+    """A parsed pattern: a real folder or file, a glob below it, and whether ignore rules apply.
+
+    `text` is the pattern as the configuration has it; empty for the pages of query plans.
+    """
 
     base: Path
     glob: str
     rules: bool
+    text: str = ""
 
     def covers(self, real: Path) -> bool:
         """Return whether the pattern covers this file, without regard to ignore rules."""
@@ -112,10 +116,9 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
     result = Scan()
     real_folder = os.path.realpath(config.folder)
     has_real_path: dict[str, bool] = {}
-    for number, pattern in enumerate(patterns(config)):
-        if not pattern.base.exists() and number < len(config.patterns):
-            text = config.patterns[number]
-            result.warnings.append(f"document_patterns: {text} does not exist.")
+    for pattern in patterns(config):
+        if pattern.text and not pattern.base.exists():
+            result.warnings.append(f"document_patterns: {pattern.text} does not exist.")
             result.missing.append(pattern.base)
             continue
         for real in _candidates(pattern):
@@ -254,8 +257,12 @@ def _is_utf8(name: str) -> bool:
 
 
 def _configured(config: IndexConfig) -> list[WalkPattern]:
+    """Return the patterns, without those that lead out of the clone, perhaps by a new link."""
     rules = CORPORA[config.corpus].ignore_rules
-    return [_pattern(config.path.parent, text, rules) for text in config.patterns]
+    found = [_pattern(config.path.parent, text, rules) for text in config.patterns]
+    if not config.within:
+        return found
+    return [each for each in found if any(map(each.base.is_relative_to, config.within))]
 
 
 def _pages(config: IndexConfig) -> list[WalkPattern]:
@@ -275,7 +282,7 @@ def _pattern(folder: Path, text: str, rules: bool) -> WalkPattern:  # noqa: FBT0
     if "[" in text and (folder / given).exists():
         wildcard_index = len(parts)  # the brackets are part of a name
     base = Path(os.path.realpath(folder.joinpath(*parts[:wildcard_index])))
-    return WalkPattern(base, "/".join(parts[wildcard_index:]), rules)
+    return WalkPattern(base, "/".join(parts[wildcard_index:]), rules, text)
 
 
 def _expand_home(text: str) -> Path:

@@ -12,6 +12,7 @@ from code_intel.learned.files.generated import notice
 from code_intel.learned.files.git_checks import misshared
 from code_intel.learned.recall.calibration import RECALIBRATE, fitted, own
 from code_intel.learned.status.agreement_status import standings
+from code_intel.operations.permissions import permission_findings
 from code_intel.operations.plans import PLAN_FILE_KINDS
 from code_intel.operations.project import is_set_up, setup_command
 from code_intel.operations.registry_findings import registry_findings
@@ -30,6 +31,10 @@ ADVICE = {
     "conflict": "Resolve the merge in this file.",
     "invalid": "Correct the file's front matter, or delete it.",
 }
+ADVICE_FOR_EMPTY = (
+    "Restore it with git or `code-intel map rebuild --from pairs`, learn the agreement again, or "
+    "delete the file."
+)
 
 HEADS_INSIDE_PROJECT = (
     "The heads that protect sessions are inside the project, where an agent can change them.",
@@ -118,6 +123,7 @@ def _project_findings(
         return [("project", [IndexFinding("warning", what, f"Run `{setup_command(settings)}`.")])]
     command = project_sync(settings)
     return [
+        ("project", permission_findings(settings)),
         ("map", examine(settings.map, model=_model_identity(embedders["map"]), command=command)),
         (
             "forest",
@@ -139,7 +145,7 @@ def _agreement_findings(settings: Settings) -> list[IndexFinding]:
         IndexFinding(
             "warning",
             visible(f"{s.entry.path.name} is {s.validity}: {' '.join(s.reasons)}"),
-            advice,
+            ADVICE_FOR_EMPTY if s.entry.is_empty else advice,
         )
         for s in found
         if (advice := ADVICE.get(s.validity))

@@ -24,6 +24,7 @@ def upstream_status(settings: Settings) -> list[dict[str, Any]]:
             continue
         item: dict[str, Any] = {"name": name, "where": config.where}
         item |= {"error": config.problem} if config.problem else {}
+        item |= {"hint": config.remedy} if config.remedy else {}
         item["gateways"] = [
             {**state, "pid": pid}
             for pid, states in reports
@@ -42,6 +43,7 @@ def upstream_lines(items: list[dict[str, Any]]) -> list[str]:
             continue
         states = [f"{status_text(state)} (gateway {state['pid']})" for state in item["gateways"]]
         reason = item.get("error") or "no gateway is running"
+        reason += f"; {item['hint']}" if "hint" in item else ""
         lines += [f"{item['name']} {text}" for text in states or [f"{item['where']}; {reason}"]]
     return lines
 
@@ -57,6 +59,10 @@ def upstream_findings(settings: Settings) -> list[IndexFinding]:
     from code_intel.servers.upstream.searcher import try_out  # imports an MCP client
 
     for name, config in settings.upstreams.items():
+        if not config.is_approved:
+            what = f"{name} ({config.where}) is not used: {config.problem}."
+            findings.append(IndexFinding("warning", what, config.remedy))
+            continue
         try:
             answer = try_out(config)
         except UpstreamError as error:

@@ -59,6 +59,7 @@ def prepared(root: Path, folder: str) -> Path:
     cache = root / "cache"
     hidden = cache if root.exists() else root
     if not cache.exists() and not os.path.lexists(hidden / ".gitignore"):
+        durable.sweep(hidden)
         durable.replace(hidden / ".gitignore", IGNORED)
     durable.make_folder(path)
     return path

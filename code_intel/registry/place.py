@@ -5,7 +5,9 @@
     .agent/climpt/prompts/                       beside a registry: the prompts of its commands
 
 The project comes before the user's home. The config of a repository may name any file, or a link
-may be in its place, so the real path must be inside the project or the home.
+may be in its place, so what is found in the project must really be inside the project, and names
+reach only the folder `.agent` of the home (docs/decisions/0100). Links in that folder are the
+user's, and may lead anywhere in the home.
 """
 
 import os
@@ -21,6 +23,8 @@ from code_intel.registry.checking import MalformedRegistry
 CONFIG = f"{COMMANDS_FOLDER}/config/registry_config.json"
 REGISTRY = f"{COMMANDS_FOLDER}/registry.json"
 PROMPTS = "prompts"
+AGENTS = ".agent"
+"""The folder of the user's home in which registries are looked for."""
 
 
 def roots(root: Path, home: Path | None = None) -> tuple[Path, ...]:
@@ -39,7 +43,7 @@ def roots(root: Path, home: Path | None = None) -> tuple[Path, ...]:
 def candidates(name: str, within: Sequence[Path]) -> tuple[Path, ...]:
     """Return the paths of a name in each folder, without those outside all folders."""
     paths = (root / name for root in within)
-    return tuple(path for path in paths if _is_in(Path(os.path.normpath(path)), within))
+    return tuple(path for path in paths if _owner(path, within) is not None)
 
 
 def first(name: str, within: Sequence[Path]) -> Path | None:
@@ -48,13 +52,13 @@ def first(name: str, within: Sequence[Path]) -> Path | None:
 
 
 def confined(path: Path, within: Sequence[Path]) -> Path | None:
-    """Return where a path really is, or None where that is in none of the folders.
+    """Return where a path really is, or None where that is outside the folder it was found in.
 
     Raises:
         OSError: It cannot be followed.
     """
-    real = real_path(path)
-    return real if _is_in(real, [real_path(root) for root in within]) else None
+    owner, real = _owner(path, within), real_path(path)
+    return real if owner is not None and real.is_relative_to(real_path(owner)) else None
 
 
 def content(path: Path, within: Sequence[Path], most: int) -> tuple[Path, bytes]:
@@ -103,5 +107,10 @@ def prompts_of(registry_path: Path) -> Path:
     return registry_path.parent / PROMPTS
 
 
-def _is_in(path: Path, folders: Sequence[Path]) -> bool:
-    return any(map(path.is_relative_to, folders))
+def _owner(path: Path, within: Sequence[Path]) -> Path | None:
+    """Return the folder that a path, as it is written, belongs to; None if it is in neither."""
+    plain = Path(os.path.normpath(path))
+    project, *homes = within
+    if plain.is_relative_to(project):
+        return project
+    return next((home for home in homes if plain.is_relative_to(home / AGENTS)), None)

@@ -310,6 +310,8 @@ def journal_files(paths: SessionPaths) -> tuple[JournalFile, ...]:
 def prune(paths: SessionPaths, keep: int = MAX_JOURNALS) -> int:
     """Delete old heads and all but the `keep` last used journals; return how many journals."""
     files = journal_files(paths)
+    durable.sweep(paths.journals)
+    durable.sweep(paths.heads)
     with heads.storage_errors(paths.journals):
         for file in files[keep:]:
             durable.remove(paths.head(file.name), flushed=False)

@@ -16,6 +16,7 @@ from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
 from code_intel.errors import EmbeddingError
 from code_intel.foundation import revisions
+from code_intel.foundation.text import counted
 from code_intel.index.vectors import card_vectors
 from code_intel.shared.cards import settings_digest
 from code_intel.shared.client import MAX_PAUSE_S, TOO_LARGE, SharedClient, SharedIndexError
@@ -58,6 +59,7 @@ CALL_TIMEOUT_S = 60.0
 RETRIES = 6
 """How often a request is sent again if the server does not answer."""
 FIRST_WAIT_S, MAX_WAIT_S = 0.5, 30.0
+AGAIN = "The shared index: {reason}. Trying again in {pause:.1f} s; {left} left."
 EMBED_CARDS = 64
 """Number of cards that are embedded at once."""
 VECTOR_BYTES = 2048
@@ -115,6 +117,7 @@ class Pusher:
         prefix: The beginning of the paths of the requests.
         whole: Whether to write all files again, as one layer.
         wait: Waits so many seconds before a request is sent again.
+        notice: Called with a sentence when a request will be sent again.
     """
 
     client: SharedClient
@@ -128,6 +131,7 @@ class Pusher:
     prefix: str = ""
     whole: bool = False
     wait: Callable[[float], object] = threading.Event().wait
+    notice: Callable[[str], None] = lambda text: None  # noqa: ARG005 - says nothing by default
 
     def push(self, commit: PushedCommit, *, dry_run: bool = False) -> PushReport:
         """Push a commit, or find out what would be sent.
@@ -253,8 +257,8 @@ class Pusher:
         try:
             return {*self._call(PUSH_FILES, body)}
         except SharedIndexError as error:
-            parts = _parts_of(body)
-            if error.status != TOO_LARGE or not parts:
+            parts = _parts_of(body) if error.status == TOO_LARGE else ()
+            if not parts:
                 raise
         absent: set[str] = set()
         for part in parts:
@@ -321,7 +325,10 @@ class Pusher:
                 if not error.is_temporary:
                     raise
                 pause = min(FIRST_WAIT_S * 2**attempt, MAX_WAIT_S) * random.uniform(0.8, 1.2)
-                self.wait(min(max(pause, error.retry_after_s), MAX_PAUSE_S))
+                pause = min(max(pause, error.retry_after_s), MAX_PAUSE_S)
+                left = counted(RETRIES - attempt, "attempt")
+                self.notice(AGAIN.format(reason=error.reason, pause=pause, left=left))
+                self.wait(pause)
         return self.client.call(route, question, CALL_TIMEOUT_S)
 
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 from code_intel.config import load_settings
 from code_intel.errors import StorageError
 from code_intel.foundation.durable import make_folder
+from code_intel.learned.learn import learn
 from code_intel.planning import keeping, knowledge, place
+from code_intel.records import Agreement
 from code_intel.session import journal
 from code_intel.session.phases import Intent
 from code_intel.tools.context.gateway import sessions_of
@@ -58,6 +60,20 @@ def test_doctor_counts_plans_and_names_damaged_ones(shop: Project) -> None:
     (root / place.CONFIG).write_text("[]", encoding="utf-8")
     ((level, what, _),) = findings(shop, "plans")
     assert (level, "config.json: Input should be an object" in what) == ("warning", True)
+
+
+def test_doctor_names_an_empty_agreement_and_how_it_is_restored(shop: Project) -> None:
+    settings = load_settings(shop.root, shop.env)
+    fee = Agreement("送料計算", "shipping_fee", ("fee of a zone",))
+    file = learn(settings, fee, confirmed=True).agreement_file
+    whole = file.read_bytes()
+    file.write_bytes(b"")
+    ((level, what, remedy),) = findings(shop, "agreements")
+    assert (level, file.name in what, "It is empty" in what) == ("warning", True, True)
+    assert "`code-intel map rebuild --from pairs`" in remedy
+    shop.call("code-intel", "map", "rebuild", "--from", "pairs")
+    assert file.read_bytes() == whole.replace(b"confirmed: true", b"confirmed: false")
+    assert findings(shop, "agreements") == [("info", "1 agreement can be read.", "")]
 
 
 def test_remove_keeps_plans_and_reports_them(shop: Project) -> None:

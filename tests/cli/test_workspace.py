@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -165,3 +166,14 @@ def test_the_project_itself_does_not_change(shop: Project, twin: Path) -> None:
 
 def workspace_list(shop: Project) -> Path:
     return workspace_file(load_settings(shop.root, shop.env))
+
+
+def test_lines_elsewhere_are_not_followed_by_a_denial(shop: Project, twin: Path) -> None:
+    (twin / "only.py").write_text("def lonely():\n    pass\n\n\nlonely()\n", encoding="utf-8")
+    there = replace(shop, root=twin)
+    out(there, "sync")
+    out(shop, *ADD, str(twin))
+    done = shop.call("code-intel", "refs", "--all", "lonely")
+    assert "only.py" in done.stdout
+    assert "No reference" not in done.stderr
+    assert "No reference to lonely" in shop.call("code-intel", "refs", "lonely", check=False).stderr

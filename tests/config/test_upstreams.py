@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from code_intel.config import UpstreamConfig, load_settings
+from code_intel.config.upstream_approval import Approvals
 from code_intel.config.upstreams import read_upstreams
 from code_intel.errors import ConfigError
 
@@ -17,7 +18,11 @@ HIDDEN = "k3y-that-nobody-may-see"
 
 
 def read(table: object, **environ: str) -> tuple[UpstreamConfig, tuple[str, ...]]:
-    found, warnings = read_upstreams(FILE, {"upstreams": {"devrag-map": table}}, ROOT, environ)
+    """Read a table that the user has approved."""
+    given = {"upstreams": {"devrag-map": table}}
+    found, _ = read_upstreams(FILE, given, environ, Approvals(ROOT, {}))
+    approvals = Approvals(ROOT, {name: config.digest for name, config in found.items()})
+    found, warnings = read_upstreams(FILE, given, environ, approvals)
     return found["devrag-map"], warnings
 
 
@@ -153,4 +158,4 @@ def test_settings_with_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     file = tmp_path / ".code-intel" / "config.toml"
     file.parent.mkdir()
     file.write_text('\N{ZERO WIDTH NO-BREAK SPACE}[upstreams.devrag-map]\ncommand = "x"\n', "utf-8")
-    assert load_settings(tmp_path, {}).upstreams["devrag-map"].command == "x"
+    assert load_settings(tmp_path, {}).upstreams["devrag-map"].definition == {"command": "x"}

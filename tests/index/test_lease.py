@@ -102,6 +102,16 @@ def test_the_holder_itself_is_never_overdue(config: IndexConfig) -> None:
     lease.release()
 
 
+def test_the_next_holder_removes_what_a_killed_one_was_writing(config: IndexConfig) -> None:
+    folder = config.db_path.parent
+    old, young = (folder / f".x.db.indexer.json.{number}-0123abcd.tmp" for number in (1, 2))
+    for file in (old, young):
+        file.write_bytes(b"{")
+    os.utime(old, (time.time() - 3600,) * 2)
+    assert IndexerLease(config.db_path).acquire()
+    assert (old.exists(), young.exists()) == (False, True)
+
+
 def test_a_check_keeps_the_lease_free(config: IndexConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("code_intel.index.lease.ACQUIRE_TIMEOUT_S", 60.0)
     asking, lease = IndexerLease(config.db_path), IndexerLease(config.db_path)

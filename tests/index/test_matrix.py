@@ -52,18 +52,20 @@ CHANGES = st.tuples(
 )
 
 
-@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("kept", ["matrix", "eight bits", "nothing"])
 @given(st.lists(CHANGES, max_size=6))
 @settings(max_examples=12)
 def test_an_open_store_finds_the_same_as_a_new_one(
-    cached: bool,  # noqa: FBT001 - a parameter of the test
+    kept: str,
     tmp_path_factory: pytest.TempPathFactory,
     changes: list[tuple[object, bool, str, str]],
 ) -> None:
     path = tmp_path_factory.mktemp("kept") / "kept.db"
     with pytest.MonkeyPatch.context() as patch:
-        if not cached:
-            patch.setattr("code_intel.index.matrix.MAX_CACHED_BYTES", 0)
+        if kept != "matrix":
+            patch.setattr("code_intel.index.nearest.matrix.MAX_CACHED_BYTES", 0)
+        if kept == "eight bits":
+            patch.setattr("code_intel.index.nearest.eight_bits.MAX_CACHED_BYTES", 0)
         compare(path, changes)
 
 

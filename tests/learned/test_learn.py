@@ -94,6 +94,17 @@ def test_learning_the_same_again_changes_no_file(settings: Settings) -> None:
     assert confirmed_keys(settings) == {KEY}
 
 
+@pytest.mark.parametrize("rest", [b"", b"\n", bytes(500)])
+def test_empty_file_that_a_crash_left_is_replaced(settings: Settings, rest: bytes) -> None:
+    first = learn(settings, LOGIN, confirmed=True, now=NOW).agreement_file
+    whole = first.read_bytes()
+    first.write_bytes(rest)
+    assert "It is empty" in load(first).reason
+    learned = learn(settings, LOGIN, confirmed=True, now=NOW)
+    assert (learned.agreement_file, first.read_bytes()) == (first, whole)
+    assert confirmed_keys(settings) == {KEY}
+
+
 def test_unconfirmed_addition_leaves_a_confirmed_agreement_unchanged(settings: Settings) -> None:
     learn(settings, LOGIN, confirmed=True, now=NOW)
     before = file_contents(settings.root)

@@ -13,7 +13,7 @@ SQL_MODULES = {
     "index/schema.py",
     "index/database.py",
     "index/generations.py",
-    "index/matrix.py",
+    "index/nearest/matrix.py",
     "index/opening.py",
     "embedding/cache.py",
     "learned/history/state.py",

@@ -73,14 +73,14 @@ def test_project_is_searched_before_the_home_folder(
     project: Path,
 ) -> None:
     home = project.parent / "home"
-    configured(home, climpt="mine.json", dev="dev.json")
-    written(home, document(_command(description="at home")), "mine.json")
-    written(home, document(_command(description="at home")), "dev.json")
-    written(project, document(_command(description="in the project")), "mine.json")
+    configured(home, climpt=".agent/mine.json", dev=".agent/dev.json")
+    written(home, document(_command(description="at home")), ".agent/mine.json")
+    written(home, document(_command(description="at home")), ".agent/dev.json")
+    written(project, document(_command(description="in the project")), ".agent/mine.json")
     registries = _registries(project)
     assert _description(registries.of("climpt")) == "in the project"
     assert _description(registries.of("dev")) == "at home"
-    configured(project, climpt="mine.json")
+    configured(project, climpt=".agent/mine.json")
     assert registries.agents() == ("climpt",)
 
 

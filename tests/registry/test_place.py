@@ -40,10 +40,14 @@ def test_file_system_root_is_no_home_folder(root: str, tmp_path: Path) -> None:
     assert place.roots(tmp_path, home) == (tmp_path,)
 
 
-def test_names_resolve_inside_the_project_or_home(within: tuple[Path, ...]) -> None:
+def test_names_resolve_inside_the_project_or_the_agents_of_the_home(
+    within: tuple[Path, ...],
+) -> None:
     project, home = within
-    assert place.candidates("a/b.json", within) == (project / "a/b.json", home / "a/b.json")
-    assert place.candidates("../b.json", within) == (project / "../b.json",)
+    name = ".agent/b.json"
+    assert place.candidates(name, within) == (project / name, home / name)
+    assert place.candidates("a/b.json", within) == (project / "a/b.json",)
+    assert place.candidates("../b.json", within) == ()
     assert place.candidates("../../b.json", within) == ()
     assert place.candidates("/etc/passwd", within) == ()
 
@@ -55,7 +59,11 @@ def test_links_are_resolved_before_the_check(within: tuple[Path, ...], tmp_path:
     (project / "out.json").symlink_to(tmp_path / "outside.json")
     (project / "in.json").symlink_to(home / "mine.json")
     assert place.confined(project / "out.json", within) is None
-    assert place.confined(project / "in.json", within) == (home / "mine.json").resolve()
+    assert place.confined(project / "in.json", within) is None
+    (home / ".agent").mkdir()
+    (home / ".agent" / "own.json").symlink_to(home / "mine.json")  # the user's own link
+    own = home / ".agent" / "own.json"
+    assert place.confined(own, within) == (home / "mine.json").resolve()
 
 
 def test_project_behind_a_link_has_its_registry(tmp_path: Path) -> None:

@@ -66,5 +66,6 @@ def run(args: argparse.Namespace) -> int:
         )
         for row in elsewhere
     ]
-    print_found(args, found.data, lines, found.notes, named(args.symbol))
+    notes = [note for note in found.notes if not (elsewhere and note == question.nothing)]
+    print_found(args, found.data, lines, notes, named(args.symbol))
     return 0 if found.rows or elsewhere else 1

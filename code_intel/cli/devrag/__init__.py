@@ -18,7 +18,14 @@ from code_intel import __version__
 from code_intel.cli.devrag.codes import OPERATIONAL, code_of, refusal
 from code_intel.cli.devrag.line import SWITCHES, VALUES, Line, read
 from code_intel.cli.main import CliCommand, did_you_mean, handle_errors, parser_of, usage, use_utf8
-from code_intel.config import IndexConfig, find_root, load_index_config, load_settings
+from code_intel.config import (
+    IndexConfig,
+    allowed_folders,
+    find_root,
+    load_index_config,
+    load_settings,
+)
+from code_intel.config.confinement import confined
 from code_intel.config.find_index_config import locate_config
 from code_intel.config.index_config import DEFAULT_MODEL_NAMES, with_model_dir
 from code_intel.config.settings import warn_once
@@ -128,7 +135,9 @@ def _config(line: Line) -> IndexConfig:
     config = load_index_config(path)
     if line.model_dir:
         config = with_model_dir(config, Path(line.model_dir).absolute())
-    config = with_writable_database(config, load_settings(find_root(config.folder)).cache_dir)
+    root = find_root(config.folder)
+    cache = load_settings(root).cache_dir
+    config = with_writable_database(confined(config, allowed_folders(root), cache), cache)
     warn_once(config.notes)
     if (
         line.command in EMBEDDING_COMMANDS

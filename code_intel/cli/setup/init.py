@@ -58,6 +58,7 @@ from code_intel.config import (
 from code_intel.config.client_files import GUARDED_FILES
 from code_intel.errors import BusyError, CodeIntelError
 from code_intel.foundation import durable, git, state_folder
+from code_intel.operations import upstream_approvals
 from code_intel.registry.place import has_registry
 
 IGNORED_FOLDER_NOTE = (
@@ -110,7 +111,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME",
         help=f"coding agent: {names}, {clients.ALL_CLIENTS} or {clients.NO_CLIENT}"
-        f" (default: {DEFAULT_CLIENT}; may be repeated)",
+        f" (default: {DEFAULT_CLIENT}, and {clients.NO_CLIENT} with --shared; may be repeated)",
     )
     parser.add_argument(
         "--commands",
@@ -158,7 +159,8 @@ def run(args: argparse.Namespace) -> int:
     root = project_folder(args.project)
     if args.save_token:
         shared_setup.require_token(load_settings(root), args.shared)
-    chosen = clients.chosen(args.client)
+    given = args.client or ([clients.NO_CLIENT] if args.shared else None)
+    chosen = clients.chosen(given)
     interrupted = transaction.interrupted(root, SETUP)
     if not args.dry_run:
         transaction.recover(root, SETUP)
@@ -177,6 +179,8 @@ def run(args: argparse.Namespace) -> int:
         if args.shared or args.remove:
             url = "" if args.remove else shared_setup.checked_url(args.shared)
             shared_setup.trust(load_settings(root), url)
+        if args.remove:
+            upstream_approvals.revoke(load_settings(root))
         if args.save_token:
             shared_setup.save_token(load_settings(root), shared_setup.checked_url(args.shared))
     if not args.remove:

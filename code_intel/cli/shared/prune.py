@@ -10,7 +10,8 @@ again, or deleted.
 
 --json: `branches` {repository, branch, commit}, `generations` and `layers`: how many, `versions`:
 older versions of the index, all of them removed; `waiting`: repositories for which an older version
-is kept; `dry_run`.
+is kept; `marked`: how many generations no branch needs, but are kept for the grace period;
+`dry_run`.
 """
 
 import argparse
@@ -72,6 +73,9 @@ def run(args: argparse.Namespace) -> int:
         f"{'Would be removed' if args.dry_run else 'Removed'}: {', '.join(counts)}.",
         *(f"  {head.repository} {head.branch} ({head.commit[:12]})" for head in heads),
     ]
+    if removed.marked:
+        unused = counted(removed.marked, "generation")
+        lines.append(f"Kept for the grace period, and not needed by any branch: {unused}.")
     if removed.waiting:
         lines += [
             "An older version of the index is kept until these are pushed again or deleted:",

@@ -45,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
         note = f"{counted(written.pending, 'vector')} to come. Run `{forest.index.command}` first."
         print(note, file=sys.stderr, flush=True)
     if not args.dry_run:
+        durable.sweep(path.parent)
         durable.replace(path, written.data)
     data = {
         "file": str(path),

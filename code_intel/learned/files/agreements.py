@@ -43,6 +43,10 @@ Key = tuple[str, str]
 GIT_HASHES = ("sha1", "sha256")
 ON_DISK = MapFiles()
 """Reads and writes files without recording anything."""
+EMPTY = "It is empty. A machine that loses power can leave such a file."
+"""The reason of a file without content. It is no agreement, so a new one may replace it."""
+_BLANK = b"\0 \t\r\n"
+"""Bytes that a disk can leave instead of a content that was never written."""
 
 Problem = Literal["", "invalid", "conflict"]
 
@@ -83,6 +87,11 @@ class AgreementEntry:
     def __post_init__(self) -> None:
         """Compute the key once, because it is compared often."""
         object.__setattr__(self, "key", key_of(self.agreement) if self.agreement else None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the file has no content that a new agreement could overwrite."""
+        return self.reason == EMPTY
 
 
 def key_of(agreement: Agreement) -> Key:
@@ -282,7 +291,8 @@ def draft(
     Notes and unknown keys in the old file are kept.
 
     Raises:
-        StorageError: The agreement is too large, or an unreadable file has the name of the new one.
+        StorageError: The agreement is too large, or a file that is unreadable and not empty has the
+            name of the new one.
     """
     agreement = canonical(agreement)
     entry = known.by_key.get(key_of(agreement))
@@ -369,14 +379,18 @@ def new_path(folder: Path, agreement: Agreement) -> Path:
 def free_path(first: Path) -> Path:
     """Return a path, with a number in its name if a readable file of the map has it.
 
+    The path of an empty file is returned, too.
+
     Raises:
-        StorageError: An unreadable file has this name.
+        StorageError: A file with this name is unreadable and not empty.
     """
     path = first
     for number in count(2):
         if not path.exists():
             break
         found = load(path)
+        if found.is_empty:
+            break
         if found.agreement is None and found.note is None:
             raise StorageError(
                 f"{visible(str(path))} already exists and cannot be read as an agreement: "
@@ -399,6 +413,8 @@ def _parse(data: bytes) -> AgreementEntry:
     """
     raw = hashlib.sha256(data).hexdigest()
     found = AgreementEntry(Path(), None, digest_of(data), raw_digest=raw, git_ids=(git_ids(data),))
+    if not data.strip(_BLANK):
+        return replace(found, problem="invalid", reason=EMPTY)
     text = decode(data)
     if text is None:
         conflict = re.search(rb"^<{7,} ", data, re.MULTILINE)

@@ -174,7 +174,7 @@ def _planned(
             fate = "repeated"
         elif key in known.by_key or key in titles:
             fate = "known"
-        elif path.exists() or path.is_symlink():
+        elif (path.exists() or path.is_symlink()) and not agreements.load(path).is_empty:
             fate = "blocked"
         seen.add(key)
         yield item._replace(fate=fate)

@@ -4,6 +4,7 @@
 """
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -27,9 +28,25 @@ class GitProblem(NamedTuple):
 def misshared(settings: Settings) -> list[GitProblem]:
     """Return the problems; an empty list without git or a repository."""
     try:
-        return [*_ignored(settings), *_tracked(settings), *_not_checked_out(settings)]
+        checks = (_refused, _ignored, _tracked, _not_checked_out)
+        return [problem for check in checks for problem in check(settings)]
     except TimeoutError as error:
         return [GitProblem(str(error), "")]
+
+
+def _refused(settings: Settings) -> Iterator[GitProblem]:
+    """Yield a repository that git does not read, such as one of another user."""
+    folders = (settings.root, *settings.root.parents)
+    top = next((each for each in folders if os.path.lexists(each / ".git")), None)
+    if top is None or shutil.which("git") is None:
+        return
+    if git.run(settings.root, "rev-parse", "--git-dir") is None:
+        yield GitProblem(
+            f"Git does not read the repository {visible(str(top))}. Its history, its ignored files "
+            "and what is on the main branch are unknown.",
+            "`git status` says why. If another user owns it and you trust it, run "
+            f"`git config --global --add safe.directory {visible(str(top))}`.",
+        )
 
 
 def _ignored(settings: Settings) -> Iterator[GitProblem]:

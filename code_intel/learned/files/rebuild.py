@@ -113,7 +113,9 @@ def _plan(
     notes: list[str] = []
     newer = 0
     wanted = {pair.key: pair for pair in found.wanted}
-    unreadable = {entry.path.name for entry in known.entries if entry.agreement is None}
+    unreadable = {
+        entry.path.name for entry in known.entries if not (entry.agreement or entry.is_empty)
+    }
     for pair in found.file.pairs:
         entry = known.by_key.get(pair.key)
         old = entry.agreement if entry else None

@@ -94,6 +94,7 @@ class Connection:
             state=self._state,
             since=self._failing_since or self._since,
             error=self._trouble.why,
+            hint=self.config.remedy,
             said=self._trouble.said,
             retry_in=max(0.1, round(remaining, 1)) if remaining > 0 else None,
             restarts=max(0, self._starts - 1),

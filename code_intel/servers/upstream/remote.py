@@ -16,6 +16,7 @@ STREAM_TIMEOUT_S = 300.0
 """How long a stream may be silent before it is opened again; questions have their own limit."""
 UNCOMPRESSED = "identity"
 MAX_TOKEN_CHARS = 8192
+MOVED_TOKEN = "its token_file is a link in the project, which a commit could change; name the file"  # noqa: S105
 
 
 @asynccontextmanager
@@ -27,6 +28,8 @@ async def remote(config: UpstreamConfig, link: Link) -> AsyncIterator[Streams]:
     """
     headers = {**config.headers, "accept-encoding": UNCOMPRESSED}
     if config.token_file is not None:
+        if config.is_token_moved:
+            raise UpstreamError(MOVED_TOKEN)
         link.secret = _token(config.token_file)
         headers["authorization"] = f"Bearer {link.secret}"
 

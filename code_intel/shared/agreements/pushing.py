@@ -4,7 +4,7 @@ Only the tip of the trunk is pushed, so an agreement on an unmerged branch never
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from code_intel.chunking.agreement import card
@@ -102,6 +102,7 @@ def push_map(
     *,
     dry_run: bool,
     whole: bool = False,
+    notice: Callable[[str], None] = lambda text: None,  # noqa: ARG005 - says nothing by default
 ) -> MapPush:
     """Push the agreements of the commit that is checked out.
 
@@ -112,6 +113,7 @@ def push_map(
         embedder: The model of the map; None for a push of words only.
         dry_run: Whether to find out only what would be sent.
         whole: Whether to write all agreements again, as one layer.
+        notice: Called with a sentence when a request will be sent again.
 
     Raises:
         SharedIndexError: The server does not answer, or refuses.
@@ -130,6 +132,7 @@ def push_map(
         cache=VectorCache(settings.cache_dir),
         prefix=MAP_PREFIX,
         whole=whole,
+        notice=notice,
     )
     report = pusher.push(found.commit, dry_run=dry_run)
     return MapPush("", report.files, tuple(report.sent), found.commit.left_out)

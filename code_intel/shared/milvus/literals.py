@@ -7,6 +7,7 @@ digests, which need no escapes.
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+from code_intel.config.shared import is_repository
 from code_intel.errors import UsageError
 
 _DIGEST = re.compile(r"[0-9a-f]{1,64}")
@@ -14,8 +15,6 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ANY = re.compile(r"[^\w.$]")
 
 MAX_NAME_BYTES = 255
-_SEGMENT = r"[\w+~@-][\w.+~@-]*"
-_REPOSITORY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
 
 
 def quoted(text: str) -> str:
@@ -50,8 +49,7 @@ def checked_name(repository: str) -> str:
     Raises:
         UsageError: It is not of letters, digits and `._+~@-`, with `/` between parts.
     """
-    valid = _REPOSITORY.fullmatch(repository) is not None
-    if not valid or len(repository.encode()) > MAX_NAME_BYTES:
+    if not is_repository(repository) or len(repository.encode()) > MAX_NAME_BYTES:
         raise UsageError(
             "The name of a repository has letters, digits and any of `._+~@-`, with `/` between "
             f"its parts, and at most {MAX_NAME_BYTES} bytes: `team/shop`.",

@@ -40,12 +40,14 @@ class Pruned(NamedTuple):
         layers: How many layers.
         versions: The older versions of the index.
         waiting: Repositories that only an older version has, so that it was kept.
+        marked: How many generations no head needs, but are kept for the grace period.
     """
 
     generations: int = 0
     layers: int = 0
     versions: tuple[int, ...] = ()
     waiting: tuple[str, ...] = ()
+    marked: int = 0
 
     def plus(self, other: "Pruned") -> "Pruned":
         """Return what both have removed."""
@@ -54,6 +56,7 @@ class Pruned(NamedTuple):
             self.layers + other.layers,
             tuple(sorted({*self.versions, *other.versions})),
             tuple(sorted({*self.waiting, *other.waiting})),
+            self.marked + other.marked,
         )
 
 
@@ -184,7 +187,8 @@ class Pruning:
             if layer not in needed and now - touched >= grace_s
         ]
         removed = layers if self._is_dry else self._remove_layers(repository, layers)
-        return Pruned(len(gone), len(removed))
+        waits = sum(each.id not in used for each in kept)
+        return Pruned(len(gone), len(removed), marked=waits)
 
     def _remove_generations(self, repository: str, gone: Sequence[Generation]) -> list[Generation]:
         """Remove generations; return those that a head needs again, which are put back."""

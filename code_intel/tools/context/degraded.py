@@ -24,6 +24,8 @@ def hint_of(corpus: UnavailableCorpus) -> str:
     error, status = corpus
     if status.where == IN_PROCESS:
         return error.hint
+    if status.hint:
+        return status.hint
     if status.state == "failed":
         table = f"[upstreams.{status.name}] in .code-intel/config.toml"
         return f"Correct {table} and restart this server."
@@ -82,6 +84,8 @@ def status_text(data: Mapping[str, Any]) -> str:
         parts.append(f"{last}{data['error']}")
     if data.get("said"):
         parts.append(f"its message: “{data['said']}”")
+    if data.get("hint"):
+        parts.append(data["hint"].rstrip("."))
     if data.get("retry_in"):
         parts.append(f"next attempt in {data['retry_in']:g} s")
     if data.get("restarts"):

@@ -174,6 +174,7 @@ def _change(real: Path, name: str, values: Mapping[str, str | list[str]], *, upd
     if after != before:
         if _read(real, name) != before:
             raise BusyError(f"{name} was changed by another program at the same time.")
+        durable.sweep(real.parent)
         durable.replace(real, after)
 
 

@@ -167,3 +167,14 @@ def test_without_a_token_there_is_nothing_to_save(
     found = run(capsys, "init", str(root), *words, "--save-token", code=2)
     assert found["field"] == "save_token"
     assert file_tree(root) == before
+
+
+def test_without_a_client_only_the_index_is_set_up(root: Path, capsys: Capture) -> None:
+    git(root, "commit", "-q", "--allow-empty", "-m", "Second")
+    found = run(capsys, "init", str(root), "--shared", URL)
+    files = {row["file"] for row in found["changes"] if row["action"] != "keep"}
+    assert ".code-intel/config.toml" in files
+    assert not files & {".mcp.json", ".claude/settings.json", "CLAUDE.md", "AGENTS.md"}
+    assert not (root / ".mcp.json").exists()
+    run(capsys, "init", str(root), "--shared", URL, "--client", "claude")
+    assert (root / ".mcp.json").exists()

@@ -36,14 +36,23 @@ def repositories(config: Path) -> set[str]:
         return {head.repository for head in index.heads(lambda _name: True)}
 
 
-NOTHING = {"branches": [], "generations": 0, "layers": 0, "versions": [], "waiting": []}
+NOTHING = {
+    "branches": [],
+    "generations": 0,
+    "layers": 0,
+    "versions": [],
+    "waiting": [],
+    "marked": 0,
+}
 
 
 def test_what_no_branch_needs_is_removed_after_the_grace_period(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     at_once = ("prune", "--grace-hours", "0", "--force")
-    assert run(config, capsys, "prune") == (0, {**NOTHING, "dry_run": False})
+    main(["shared", "prune", "--dry-run", "--config", str(config)])
+    assert "not needed by any branch: 1 generation." in capsys.readouterr().out
+    assert run(config, capsys, "prune") == (0, {**NOTHING, "marked": 1, "dry_run": False})
     would = {**NOTHING, "generations": 1}
     assert run(config, capsys, *at_once, "--dry-run") == (0, {**would, "dry_run": True})
     assert run(config, capsys, *at_once) == (0, {**would, "dry_run": False})

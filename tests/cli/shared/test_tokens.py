@@ -171,3 +171,17 @@ def test_a_revoked_token_cannot_be_rotated(tokens: Tokens) -> None:
     made = tokens.create()
     tokens.run("revoke", made["id"])
     assert tokens.run("rotate", made["id"])[0] == 2
+
+
+def test_stdout_has_only_the_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "tokens.json")
+    grant = ("--grant", "read:x", "--tokens", path)
+    assert main(["shared", "token", "create", "ci", *grant]) == 0
+    shown = capsys.readouterr()
+    assert isinstance(TokenFile(Path(path)).find(shown.out.strip()), Principal)
+    assert shown.out.count("\n") == 1
+    assert "It is not shown again." in shown.err
+    assert shown.out.strip() not in shown.err
+    assert main(["shared", "token", "create", "ci", *grant, "--dry-run"]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out.startswith("Would be created"), shown.err) == (True, "")

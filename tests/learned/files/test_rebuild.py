@@ -140,6 +140,17 @@ def test_pair_waits_while_its_agreement_cannot_be_read_or_written(config: Settin
     assert [pair["nl_term"] for pair in document(config)["pairs"]] == [ONE[0], TWO[0]]
 
 
+def test_pair_restores_its_agreement_that_is_empty(config: Settings) -> None:
+    entry = find(config.agreements, ONE)
+    assert entry
+    entry.path.write_bytes(b"")
+    done = rebuild(config, "pairs", now=NOW)
+    assert (dict(done.steps), done.waiting) == ({ONE: "write_agreement"}, ())
+    restored = find(config.agreements, ONE)
+    assert restored
+    assert restored.path == entry.path
+
+
 def test_empty_or_damaged_source_is_refused(config: Settings, tmp_path: Path) -> None:
     moved = config.agreements.rename(tmp_path / "elsewhere")
     with pytest.raises(UsageError, match="no agreements") as refused:

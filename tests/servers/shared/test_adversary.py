@@ -266,6 +266,9 @@ def test_only_administrators_of_a_repository_remove_it(
     assert remove("team/shop", token) == 403
     assert remove("removed/one", running.token("push:removed/*")) == 403
     administrator = running.token("admin:removed/*")
+    for end in ("%0a", "%0d%0a", "%20", "/", "/.."):
+        assert remove(f"removed/one{end}", administrator) == 404
+    assert shared_index.head("removed/one", "main") is not None
     assert remove("removed/one", administrator) == 200
     assert shared_index.head("removed/one", "main") is None
     assert remove("removed/one", administrator) == 404

@@ -74,14 +74,16 @@ def test_a_repository_has_a_plain_name(name: str) -> None:
         assert len(name.encode()) <= 255
 
 
-@pytest.mark.parametrize("name", ["", "a/../b", "a//b", "/a", "a/", "a\n", 'a"b', ".a", "x" * 256])
+@pytest.mark.parametrize(
+    "name", ["", "a/../b", "a/./b", "a//b", "/a", "a/", "a\n", 'a"b', ".", "組/店", "x" * 256]
+)
 def test_an_unusual_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         literals.checked_name(name)
     assert caught.value.details == {"field": "repository"}
 
 
-@pytest.mark.parametrize("name", ["shop", "team/shop", "a.b/c_d-e", "組/店", "git@host/x", "~u/x"])
+@pytest.mark.parametrize("name", ["shop", "team/shop", "a.b/c_d-e", "git@host/x", "~u/x", "a/.b"])
 def test_usual_names_of_repositories_are_allowed(name: str) -> None:
     assert literals.checked_name(name) == name
 

@@ -49,8 +49,9 @@ def test_a_replaced_generation_is_kept_for_the_grace_period(index: SharedIndex) 
     first = pushed(index, "team/shop", FIRST)
     pushed(index, "team/shop", OTHER, branch="other")
     whole = pushed(index, "team/shop", SECOND)
-    assert index.prune(DAY) == Pruned()
-    assert index.prune(DAY) == Pruned()
+    assert index.prune(DAY, is_dry=True) == Pruned(marked=1)
+    assert index.prune(DAY) == Pruned(marked=1)
+    assert index.prune(DAY) == Pruned(marked=1)
     assert index.generation(first.id) is not None
     assert len(index.store([first]).word_hits(["word"], "body", 9)) == 2
     assert index.prune(0, is_dry=True) == Pruned(1)
@@ -70,7 +71,7 @@ def test_the_grace_period_begins_when_a_generation_is_replaced(index: SharedInde
     pushed(index, "team/shop", FIRST)
     pushed(index, "team/shop", OTHER)
     assert index.generation(first.id) is not None
-    assert index.prune(DAY) == Pruned()
+    assert index.prune(DAY) == Pruned(marked=1)
 
 
 def test_rows_of_removed_layers_are_gone(index: SharedIndex) -> None:
@@ -177,7 +178,7 @@ def test_an_interrupted_prune_is_continued(
 def test_a_generation_that_no_prune_has_noted_is_kept(index: SharedIndex) -> None:
     first = pushed(index, "team/shop", FIRST)
     pushed(index, "team/shop", OTHER)
-    assert index.prune(0) == Pruned()
+    assert index.prune(0) == Pruned(marked=1)
     assert index.generation(first.id) is not None
 
 

@@ -2,13 +2,13 @@
 
 import json
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from code_intel.errors import UsageError
+from code_intel.errors import NotFoundError, UsageError
 from code_intel.index.store import Store
 from code_intel.operations.workspace import add_project, list_projects
 from code_intel.session import journal
@@ -17,7 +17,7 @@ from code_intel.tools.context.corpus_service import open_project
 from code_intel.tools.context.gateway import sessions_of
 from code_intel.tools.context.repositories.checkouts import Checkouts, OpenProjects
 from code_intel.tools.context.repositories.search import RepositoriesQuestion, search_repositories
-from code_intel.tools.context.repositories.sources import choose
+from code_intel.tools.context.repositories.sources import Listed, OpenedIndex, choose
 from code_intel.tools.context.repositories.workspace import workspace_file
 from programs import git
 from projects import Caller
@@ -337,6 +337,35 @@ def test_of_two_sources_the_first_one_means_a_name(shop: Path, billing: Path) ->
     assert not only.is_own  # the one that the first source knows
     with pytest.raises(UsageError, match="101 repositories"):
         choose(sources, ["shop"] * 101)
+
+
+def test_the_parts_of_the_checkouts_list_each_project_once(shop: Path, billing: Path) -> None:
+    add_project(settings_of(shop), billing)
+    service = open_project(settings_of(shop), readonly=True)[1]
+    everything = Checkouts(service, OpenProjects())
+    others, itself = everything.parts()
+    assert [*others.listed().places] == ["team/billing"]
+    assert [*itself.listed().places] == ["shop"]
+    assert everything.listed().places == {**itself.listed().places, **others.listed().places}
+    assert [index.is_own for index in choose([others, itself], ["*"]).indexes] == [False, True]
+    service.index.close()
+
+
+class Silent:
+    """A source that cannot be asked."""
+
+    def listed(self) -> Listed:
+        return Listed({}, "The server is not searched: it does not accept the token")
+
+    def open(self, names: Sequence[str]) -> list[OpenedIndex]:
+        raise AssertionError(names)
+
+
+def test_the_reason_comes_before_its_consequence() -> None:
+    with pytest.raises(NotFoundError) as caught:
+        choose([Silent()], ["team/pay"])
+    said = caught.value.message
+    assert said.endswith("it does not accept the token. No repository is called team/pay.")
 
 
 def test_an_index_of_a_newer_version_is_listed_with_the_next_step(

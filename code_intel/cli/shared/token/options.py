@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -64,9 +65,12 @@ def row_line(data: dict[str, Any]) -> str:
 
 
 def print_token(args: argparse.Namespace, token: str, data: dict[str, Any], note: str) -> None:
-    """Print a new token, which `emit` would mask."""
+    """Print a new token, which `emit` would mask: the token on stdout, the rest on stderr."""
     shown = {"token": token, **data, "dry_run": args.dry_run}
     if args.json:
         print(json.dumps(shown, ensure_ascii=False), flush=True)
+    elif token:
+        print(note, file=sys.stderr, flush=True)
+        print(token, flush=True)
     else:
-        print(f"{token}\n{note}" if token else note, flush=True)
+        print(note, flush=True)

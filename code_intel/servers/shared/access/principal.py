@@ -17,7 +17,7 @@ Scope = Literal["read", "push", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """`read` asks, `push` also writes generations, `admin` also removes them and reads metrics."""
 MAX_PATTERN_CHARS = 200
-_PATTERN = re.compile(r"[A-Za-z0-9._/*@+-]{1,200}")
+_PATTERN = re.compile(r"[A-Za-z0-9._/*@+~-]{1,200}")
 _WILDCARD = re.compile(r"\*\*|\*")
 
 
@@ -54,7 +54,7 @@ def grant_of(text: str, field: str = "grant") -> Grant:
     if not _PATTERN.fullmatch(pattern):
         raise UsageError(
             f"{field} {text[:100]!r} has no pattern of repository names.",
-            hint="Use letters, digits, ._/@+- and the wildcards * and **: read:payments/*",
+            hint="Use letters, digits, ._/@+~- and the wildcards * and **: read:payments/*",
             details={"field": field},
         )
     return Grant(scope, pattern)

@@ -4,6 +4,7 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from code_intel.config.shared import is_repository
 from code_intel.servers.shared.routes.api import ApiRoute
 from code_intel.servers.shared.services import Caller, not_found
 from code_intel.shared.routes import VERSION
@@ -16,7 +17,10 @@ async def remove_repository(caller: Caller, request: Request) -> Response:
         NotFoundError: The repository does not exist, or the token may not read it.
         ScopeError: The token has no admin scope for it.
     """
-    repository = request.path_params["repository"]
+    # The parameter would leave out a line end behind the name.
+    repository = request.scope["path"].partition(f"{VERSION}/repositories/")[2]
+    if not is_repository(repository):
+        raise not_found(repository)
     caller.require("admin", repository)
 
     def remove() -> dict[str, object]:

@@ -6,7 +6,7 @@ Other projects are only read: nothing is created, moved, repaired or indexed the
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from code_intel.config import Settings, load_settings
@@ -68,13 +68,29 @@ class Checkouts:
         own: The service of the project's own forest.
         projects: Opens the other projects.
         has_own: Whether the project itself is listed.
+        has_others: Whether the other projects are listed.
+        own_name: The name of the project, if it is known.
     """
 
-    def __init__(self, own: CorpusService, projects: OpenProjects, *, has_own: bool = True) -> None:
+    def __init__(
+        self,
+        own: CorpusService,
+        projects: OpenProjects,
+        *,
+        has_own: bool = True,
+        has_others: bool = True,
+        own_name: str = "",
+    ) -> None:
         self._own = own
         self._projects = projects
-        self._has_own = has_own
-        self._own_name = own.settings.shared.repository or repository_name(own.settings.root)
+        self._has_own, self._has_others = has_own, has_others
+        settings = own.settings
+        self._own_name = own_name or settings.shared.repository or repository_name(settings.root)
+
+    def parts(self) -> "tuple[Checkouts, Checkouts]":
+        """Return the other projects, and the project itself."""
+        part = partial(Checkouts, self._own, self._projects, own_name=self._own_name)
+        return part(has_own=False), part(has_others=False)
 
     def listed(self) -> Listed:
         """Return the name and the folder of each project; see `RepositorySource`.
@@ -83,7 +99,7 @@ class Checkouts:
             StorageError: The list of the workspace cannot be read.
         """
         found = {self._own_name: str(self._own.settings.root)} if self._has_own else {}
-        for entry in read_workspace(self._own.settings):
+        for entry in read_workspace(self._own.settings) if self._has_others else ():
             if entry.name != self._own_name:
                 found[entry.name] = str(entry.root)
         return Listed(found)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from code_intel.tools.context.corpus_service import CorpusService
 from code_intel.tools.context.repositories.checkouts import Checkouts, OpenProjects
-from code_intel.tools.context.repositories.sources import Chosen, RepositorySource, choose
+from code_intel.tools.context.repositories.sources import Chosen, choose
 
 
 def chosen_by(
@@ -33,9 +33,5 @@ def chosen_by(
 
     if not to_search or is_complete_locally(own):
         return choose([everything, SharedRepositories(own)], names)
-    sources: list[RepositorySource] = [
-        Checkouts(own, projects, has_own=False),
-        SharedRepositories(own, has_own=True),
-        everything,
-    ]
-    return choose(sources, names)
+    others, itself = everything.parts()
+    return choose([others, SharedRepositories(own, has_own=True), itself], names)

@@ -186,7 +186,7 @@ def _meant(given: str, known: _Known, problems: tuple[str, ...]) -> tuple[str, R
     found = exact or [row for row in known if row[0].endswith(f"/{given.strip('/')}")]
     if not found:
         raise NotFoundError(
-            " ".join((f"No repository is called {given[:200]}.", *(f"{p}." for p in problems))),
+            " ".join((*(f"{p}." for p in problems), f"No repository is called {given[:200]}.")),
             hint=f"Name one of {_listed(name for name, _, _ in known)}. A person adds another"
             " project of this machine with `code-intel workspace add`.",
             details={"field": "repositories"},

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.config import Settings
+from code_intel.config.confinement import could_be_written_by
 from code_intel.errors import StorageError
 from code_intel.foundation import durable, revisions
 from code_intel.foundation.state_folder import project_digest
@@ -37,9 +38,13 @@ def workspace_file(settings: Settings) -> Path:
 def read_workspace(settings: Settings) -> tuple[WorkspaceEntry, ...]:
     """Return the other projects that a project may search, by name.
 
+    A list inside the project does not count: a repository could bring it.
+
     Raises:
         StorageError: The list cannot be read, or a newer version wrote it.
     """
+    if could_be_written_by(settings.root, settings.state_dir):
+        return ()
     file = workspace_file(settings)
     try:
         data = json.loads(read_plain(file, MAX_BYTES))
@@ -80,6 +85,7 @@ def change_workspace(
         rows = [{"name": entry.name, "path": str(entry.root)} for entry in after]
         if after != before:
             text = json.dumps({"version": FORMAT, "projects": rows}, indent=2) + "\n"
+            durable.sweep(file.parent)
             durable.replace(file, text.encode("utf-8", "surrogateescape"))
     return after
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     Vectors = NDArray[np.float32]
 
 MAX_CACHED_BYTES = 160 << 20
-"""Limit for vectors in memory: 100,000 of 384 numbers. More are read from disk for each query."""
+"""Limit for vectors in memory: about 110,000 of 384 numbers; `eight_bits` keeps more of them."""
 BLOCK_ROWS = 1024
 
 
@@ -68,24 +68,10 @@ class VectorMatrix:
             self._cached = None  # stays empty if reading fails
             size = self._db.value(schema.VECTOR_COUNT, (generation.id,)) * generation.dimensions * 4
             if token is None or size > MAX_CACHED_BYTES:
-                return ((chunks, vectors) for _, chunks, vectors in self.read(generation))
+                found = read_vectors(self._db, generation)
+                return ((chunks, vectors) for _, chunks, vectors in found)
             self._cached = cached = self._updated(cached, generation, token)
         return [(cached.chunks, cached.vectors)]
-
-    def read(
-        self, generation: Generation, after: int = 0
-    ) -> "Generator[tuple[Ids, Ids, Vectors], None, None]":
-        """Yield blocks of row ids, chunk ids and vectors, of the rows with an id above `after`."""
-        import numpy as np
-
-        size = generation.dimensions * 4
-        with closing(self._db.stream(schema.VECTORS_AFTER, (after, generation.id))) as rows:
-            while block := list(islice(rows, BLOCK_ROWS)):
-                ids, chunks, vectors = zip(*block, strict=True)
-                if any(len(vector) != size for vector in vectors):
-                    raise apsw.CorruptError("a vector has the wrong length")
-                numbers = np.frombuffer(b"".join(vectors), "<f4").reshape(len(ids), -1)
-                yield np.array(ids), np.array(chunks), numbers
 
     def _updated(
         self, previous: _Snapshot | None, generation: Generation, token: tuple[int, ...]
@@ -107,8 +93,24 @@ class VectorMatrix:
             rows = self._db.rows(schema.VECTOR_IDS, (generation.id,))
             present = np.isin(ids, np.fromiter((row[0] for row in rows), np.int64))
             ids, chunks, vectors = ids[present], chunks[present], vectors[present]
-        if new := list(self.read(generation, last)):
+        if new := list(read_vectors(self._db, generation, last)):
             ids = np.concatenate([ids, *(block[0] for block in new)])
             chunks = np.concatenate([chunks, *(block[1] for block in new)])
             vectors = np.concatenate([vectors, *(block[2] for block in new)])
         return _Snapshot(token, generation.id, ids, chunks, vectors)
+
+
+def read_vectors(
+    database: Database, generation: Generation, after: int = 0
+) -> "Generator[tuple[Ids, Ids, Vectors], None, None]":
+    """Yield blocks of row ids, chunk ids and vectors, of the rows with an id above `after`."""
+    import numpy as np
+
+    size = generation.dimensions * 4
+    with closing(database.stream(schema.VECTORS_AFTER, (after, generation.id))) as rows:
+        while block := list(islice(rows, BLOCK_ROWS)):
+            ids, chunks, vectors = zip(*block, strict=True)
+            if any(len(vector) != size for vector in vectors):
+                raise apsw.CorruptError("a vector has the wrong length")
+            numbers = np.frombuffer(b"".join(vectors), "<f4").reshape(len(ids), -1)
+            yield np.array(ids), np.array(chunks), numbers

@@ -1,0 +1,1 @@
+"""Find the vectors of an index that are nearest to a query."""
