@@ -8,7 +8,7 @@ makes that many files. With --keep, the clone and its index are used again. Word
 
 `sync` is the whole command with nothing to do; `git status` and `git ls-files -co` in the same run
 are what git needs for the same question. The other rows go through a gateway over stdio: a file is
-changed, and `find_definitions` asked until it knows. A switch is over when all its files are in the
+changed, and `search_forest` asked until it finds it. A switch is over when all its files are in the
 index. For `overflow`, the server is stopped while files change, so that the system drops changes.
 Idle is the processor time of the server and its children.
 """
@@ -16,9 +16,11 @@ Idle is the processor time of the server and its children.
 import argparse
 import json
 import os
+import random
 import shutil
 import signal
 import statistics
+import string
 import subprocess
 import tempfile
 import time
@@ -164,7 +166,7 @@ def measure(place: Place, args: argparse.Namespace) -> Iterator[Row]:
     os.environ.update(place.environment)
     started = time.perf_counter()
     with Client([str(BIN / "code-intel"), "serve"], place.root) as server:
-        ask_until(server, "no_such_symbol", lambda answer: answer["index"]["state"] == "fresh")
+        ask_until(server, "what is done first", lambda answer: answer["index"]["state"] == "fresh")
         yield Row("start to fresh", *twice(time.perf_counter() - started))
         yield edits("edit", server, files[: args.edits])
         yield edits("new file", server, [file.with_stem("freshness_new") for file in files[:5]])
@@ -219,28 +221,28 @@ def function(file: Path, name: str) -> str:
     return "\n" + body.get(file.suffix, f"function {name}() {{}}") + "\n"
 
 
-def ask_until(server: Client, symbol: str, is_it: Callable[[dict[str, Any]], bool]) -> None:
-    """Ask for definitions of a symbol until the answer is right."""
+def ask_until(server: Client, query: str, is_it: Callable[[dict[str, Any]], bool]) -> None:
+    """Search the forest until the answer is right."""
     ends = time.monotonic() + MAX_WAIT_S
-    arguments = {"symbol": symbol, "exact_match": True}
+    arguments = {"query": query, "top_k": 3}
     while time.monotonic() < ends:
-        answer = server.ask("tools/call", name="find_definitions", arguments=arguments)
+        answer = server.ask("tools/call", name="search_forest", arguments=arguments)
         if not answer.get("isError") and is_it(answer["structuredContent"]):
             return  # a busy machine may be too slow for a call
         time.sleep(LOOK_S)
-    raise TimeoutError(f"{symbol} is not known after {MAX_WAIT_S} seconds")
+    raise TimeoutError(f"{query} is not found after {MAX_WAIT_S} seconds")
 
 
 def edits(name: str, server: Client, files: Sequence[Path]) -> Row:
-    """Add a function to each file and ask for it; then restore the file."""
+    """Add a function to each file and search for it; then restore the file."""
     took = []
-    for number, file in enumerate(files):
+    for file in files:
         before = file.read_bytes() if file.exists() else None
-        symbol = f"zz{name[:3]}_{number}_{os.getpid()}"
+        symbol = "zq" + "".join(random.choices(string.ascii_lowercase, k=12)) + "x"
         with file.open("a", encoding="utf-8", errors="surrogateescape") as out:
             out.write(function(file, symbol))
         started = time.perf_counter()
-        ask_until(server, symbol, lambda answer: bool(answer["definitions"]))
+        ask_until(server, symbol, lambda answer, file=file: file.name in json.dumps(answer))  # type: ignore[misc]
         took.append(time.perf_counter() - started)
         file.write_bytes(before) if before is not None else file.unlink()
     return Row(name, statistics.median(took), max(took))

@@ -38,6 +38,8 @@ REQUEST_BACKOFF = 4
 """After a scan that took t seconds, a requested scan starts no sooner than 4 t later."""
 REQUEST_DELAY_S = 0.3
 """Delay of a requested scan, so that the answer is sent first: both share one interpreter."""
+FEW_CHANGES = 50
+"""So many changes are indexed without a pause for requests: these may be about them."""
 PAUSE_S, MAX_PAUSE_S = 0.1, 3.0
 """How long a running scan pauses for one request, and at most for all requests together."""
 SCAN_BACKOFF = 20
@@ -235,7 +237,9 @@ class Indexer:
         named = self._named = self._named or NamedFiles(store, self.config)
         if not watched.isdisjoint(changes.paths):
             self._watch.outdate()
-        if changes.everything or not named.sync(changes.paths, watched, self._should_stop):
+        is_few = len(changes.paths) <= FEW_CHANGES
+        stop = self._stopping.is_set if is_few else self._should_stop
+        if changes.everything or not named.sync(changes.paths, watched, stop):
             self._watch.follow(watched | named.folders)  # now, so that the scan misses nothing
             self._needs_scan = True
             self._next_scan = min(self._next_scan, self._earliest_scan)
