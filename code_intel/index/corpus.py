@@ -128,6 +128,10 @@ class OwnNames:
         is_database = path.rpartition("/")[2].startswith(self._databases)
         return is_database or (not self._row.own_state and is_own(path))
 
+    def holds(self, path: str) -> bool:
+        """Return whether a path is such a file, or the folder of such files itself."""
+        return self.is_own_file(path) or self.is_own_file(f"{path}/")
+
     def is_plan_file(self, path: str) -> bool:
         """Return whether a document is a query plan's file, but not a page of the corpus."""
         return bool(self._plans) and path.startswith(self._plans) and not self._is_page(path)

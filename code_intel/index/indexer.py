@@ -295,7 +295,7 @@ class Indexer:
         """Return whether a change of this file may matter; the index itself changes often."""
         name = document_name(path, self._folder)
         is_ignored = self._named is not None and path in self._named.ignored
-        return not (is_ignored or self._own.is_own_file(name) or self._own.is_plan_file(name))
+        return not (is_ignored or self._own.holds(name) or self._own.is_plan_file(name))
 
     def _embed(self, store: Store) -> None:
         if self._embedder is None:

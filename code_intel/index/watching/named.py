@@ -83,7 +83,7 @@ class NamedFiles:
         return not report.failed
 
     def _is_candidate(self, name: str) -> bool:
-        return not (self._own.is_own_file(name) or self._own.is_plan_file(name))
+        return not (self._own.holds(name) or self._own.is_plan_file(name))
 
     def _wanted(self, new: Mapping[str, str]) -> set[str] | None:
         """Return those of the new files that a scan would find; None if only a scan can tell."""

@@ -79,6 +79,18 @@ def test_an_edit_is_indexed_without_a_scan(place: IndexConfig) -> None:
         assert indexer.status.scans == scans
 
 
+def test_a_change_of_our_own_folder_leads_to_no_scan(place: IndexConfig) -> None:
+    own = place.folder / ".code-intel"
+    own.mkdir()
+    with watching(place) as indexer:
+        scans = indexer.status.scans
+        own.chmod(0o700)
+        write(place.folder / "src/a.py", "def second(): pass\n")
+        assert reaches(indexer, lambda: ("src/a.py", "second") in symbols(place))
+        assert indexer.status.scans == scans
+        assert not indexer.is_behind
+
+
 def test_an_edit_of_the_same_size_and_time_is_indexed(place: IndexConfig) -> None:
     file = place.folder / "src/a.py"
     with watching(place) as indexer:
