@@ -15,7 +15,6 @@ import json
 import sys
 import tempfile
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,7 +64,7 @@ def main() -> int:
         f"calls, {len(tally.faults)} faults, {time.monotonic() - began:.0f} s"
     )
     if args.json:
-        args.json.write_text(json.dumps(asdict(tally), indent=1), encoding="utf-8")
+        args.json.write_text(json.dumps(vars(tally), indent=1), encoding="utf-8")
     return 1 if tally.faults else 0
 
 

@@ -7,7 +7,7 @@ so all cached vectors.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -33,6 +33,7 @@ _COMMON_WORDS = frozenset(  # never chosen
     tuple type typeof typing
     undefined union unknown use value var void while with yield""".split()  # noqa: SIM905
 )
+_EXCLUDED = _COMMON_WORDS | STOP_WORDS
 
 
 def code_card(
@@ -77,11 +78,14 @@ def path_words(path: str) -> str:
     )
 
 
-def salient_identifiers(text: str, known: Iterable[str]) -> list[str]:
+def salient_identifiers(text: str, known: Collection[str]) -> list[str]:
     """Return the most frequent identifiers of a chunk; compound ones count one and a half times."""
-    excluded = {*_COMMON_WORDS, *STOP_WORDS, *known}
     uses_by_name = Counter(_IDENTIFIER.findall(text))
-    counts = {name: uses for name, uses in uses_by_name.items() if name.lower() not in excluded}
+    counts = {
+        name: uses
+        for name, uses in uses_by_name.items()
+        if (folded := name.lower()) not in _EXCLUDED and folded not in known
+    }
     ranked = sorted(counts, key=lambda name: -counts[name] * (1.5 if _is_compound(name) else 1.0))
     return ranked[:MAX_IDENTIFIERS]
 

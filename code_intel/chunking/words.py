@@ -76,7 +76,12 @@ def words(text: str) -> list[str]:
     >>> words("getUserId ログイン")
     ['getuserid', 'get', 'user', 'id', 'ログ', 'グイ', 'イン']
     """
-    return [token for run in _RUN.findall(_normalized(text)) for token, _ in _tokens(run)]
+    return word_text(text).split()
+
+
+def word_text(text: str) -> str:
+    """Return the tokens of `words` as one text, separated by spaces."""
+    return " ".join(filter(None, map(_joined_tokens, _RUN.findall(_normalized(text)))))
 
 
 def query_words(query: str) -> list[str]:
@@ -122,8 +127,13 @@ def _strip(word: str, suffixes: Iterable[tuple[str, str, int]]) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
+def _joined_tokens(run: str) -> str:
+    """Return the tokens of a run of letters, separated by spaces; code repeats names."""
+    return " ".join(token for token, _ in _tokens(run))
+
+
 def _tokens(run: str) -> tuple[tuple[str, str], ...]:
-    """Return pairs of token and folded word for a run of letters; code repeats names."""
+    """Return pairs of token and folded word for a run of letters."""
     if not run.isascii() and _IS_CJK.match(run):
         pairs = _pairs(run)
         return tuple(zip(pairs, pairs, strict=True))
@@ -138,6 +148,9 @@ def _pairs(run: str) -> list[str]:
 
 def _identifier_tokens(run: str) -> dict[str, str]:
     """Return the tokens of an identifier: the whole word, its runs of letters, its parts."""
+    if _is_plain(run):
+        word = run.lower()
+        return {stem(word): word} if len(word) <= MAX_WORD_CHARS else {}
     found: dict[str, str] = {}
     pieces = _PIECE.findall(run)
     whole = _fold(run.strip("_"))
@@ -151,6 +164,11 @@ def _identifier_tokens(run: str) -> dict[str, str]:
             if 0 < len(word) <= MAX_WORD_CHARS and (len(word) > 1 or word == whole):
                 found.setdefault(stem(word) if word.isascii() else word, word)
     return found
+
+
+def _is_plain(run: str) -> bool:
+    """Return whether a run is one word of ASCII letters, as most are: `get`, `Get` or `GET`."""
+    return run.isascii() and run.isalpha() and (run.islower() or run.isupper() or run[1:].islower())
 
 
 def _camel_case_parts(piece: str) -> list[str]:

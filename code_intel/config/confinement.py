@@ -13,10 +13,15 @@ from pathlib import Path
 from code_intel.config.index_config import STATE_FOLDER, IndexConfig
 from code_intel.config.writable_folders import cached_database
 from code_intel.errors import ConfigError
+from code_intel.foundation.state_folder import is_within
 
 ALLOW = "CODE_INTEL_OUTSIDE_FOLDERS may name folders that are allowed"
+BESIDE = ("-wal", "-shm", "-journal")
+"""Suffixes of the files that SQLite writes beside a database, also through links."""
 NOT_INDEXED = f"document_patterns: {{text}} is outside the project and not indexed; {ALLOW}."
-NOT_USED = f"db_path is outside the project, so the index is stored at {{path}}; {ALLOW}."
+NOT_USED = (
+    f"db_path is outside the project or beside links, so the index is stored at {{path}}; {ALLOW}."
+)
 
 
 def clone_of(root: Path) -> Path:
@@ -28,6 +33,11 @@ def clone_of(root: Path) -> Path:
     home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - fails without a home
     above = takewhile(lambda folder: folder not in {home, Path(real.anchor)}, (real, *real.parents))
     return next((folder for folder in above if (folder / ".git").exists()), real)
+
+
+def could_be_written_by(root: Path, folder: Path) -> bool:
+    """Return whether a folder of the user is inside the clone, so that a commit may bring it."""
+    return is_within(folder, clone_of(root))
 
 
 def is_allowed(path: Path, folders: Sequence[Path]) -> bool:
@@ -45,7 +55,8 @@ def confined(config: IndexConfig, folders: Sequence[Path], cache: Path) -> Index
     )
     notes = [NOT_INDEXED.format(text=text) for text in config.patterns if text not in kept]
     database = config.db_path
-    if not is_allowed(database, (*folders, Path(os.path.realpath(cache)))):
+    inside = is_allowed(database, (*folders, Path(os.path.realpath(cache))))
+    if not inside or any(os.path.islink(f"{database}{suffix}") for suffix in BESIDE):  # noqa: PTH114
         database = cached_database(config, cache)
         notes.append(NOT_USED.format(path=database))
     notes = [f"{config.path}: {note}" for note in notes]

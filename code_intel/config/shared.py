@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from code_intel.config.confinement import could_be_written_by
 from code_intel.config.reading import read_regular_file
-from code_intel.foundation.state_folder import is_within, project_digest
+from code_intel.foundation.state_folder import project_digest
 
 TRUSTED_SERVERS = "shared-servers"
 """The file in the user's state folder with the servers that the user has named: per line, the
@@ -86,7 +87,7 @@ def shared_config(
 def is_trusted(root: Path, state: Path, url: str) -> bool:
     """Return whether the user has named a server; a list inside the project does not count."""
     line = f"{project_digest(root)} {url}"
-    return line in trusted_lines(state) and not is_within(state, root)
+    return line in trusted_lines(state) and not could_be_written_by(root, state)
 
 
 def is_server(url: str) -> bool:

@@ -17,8 +17,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from code_intel.config.confinement import could_be_written_by
 from code_intel.config.reading import read_regular_file
-from code_intel.foundation.state_folder import is_within, project_digest
+from code_intel.foundation.state_folder import project_digest
 
 APPROVED_UPSTREAMS = "approved-upstreams"
 """The file in the user's state folder with approvals: per line, the digest of a project (see
@@ -74,7 +75,7 @@ def definition_digest(name: str, definition: Mapping[str, Any]) -> str:
 
 def read_approvals(root: Path, state: Path) -> Approvals:
     """Return the approvals of a project, from the user's state folder."""
-    if is_within(state, root):
+    if could_be_written_by(root, state):
         return Approvals(root, {}, INSIDE_PROJECT, MOVE_STATE)
     file = state / APPROVED_UPSTREAMS
     try:

@@ -4,6 +4,7 @@ import os
 import re
 from dataclasses import dataclass
 from fnmatch import translate
+from functools import lru_cache
 
 from code_intel.chunking.knowledge_page import PAGE_NAME as PAGE
 from code_intel.config import KNOWLEDGE_FOLDER, IndexConfig
@@ -85,7 +86,13 @@ _PROSE = tuple(_words(".md .rst .txt .adoc .json .yaml .yml .toml .csv .svg"))
 
 def refusal(path: str) -> str:
     """Return why a file with this name is never indexed, or an empty text."""
-    folded = path.rpartition("/")[2].lower()
+    return _refusal_of_name(path.rpartition("/")[2])
+
+
+@lru_cache(maxsize=8192)
+def _refusal_of_name(name: str) -> str:
+    """Return the same by the name alone; large trees repeat names."""
+    folded = name.lower()
     if folded in ALLOWED_NAMES:
         return ""
     return next((reason for reason, names in REFUSED_NAMES if names.match(folded)), "")
@@ -93,26 +100,44 @@ def refusal(path: str) -> str:
 
 def is_page(path: str) -> bool:
     """Return whether a document's folder and name are those of a page of a query plan."""
+    if KNOWLEDGE_FOLDER not in path:  # a scan asks this about every file
+        return False
     folder, _, name = path.rpartition("/")
     return f"/{folder}".endswith(f"/{KNOWLEDGE_FOLDER}") and bool(PAGE.fullmatch(name))
 
 
-def is_plan_file(path: str, config: IndexConfig) -> bool:
-    """Return whether a document is a query plan's file, but not a page that the corpus includes."""
-    if config.knowledge is None or (CORPORA[config.corpus].pages and is_page(path)):
-        return False
-    plans = str(config.knowledge.parents[1]).removeprefix(f"{config.folder}{os.sep}")
-    return path.startswith(f"{plans.replace(os.sep, '/')}/")
+class OwnNames:
+    """Tells the files of code-intel itself from those of a project, by name.
 
+    Args:
+        config: The configuration of the index.
+    """
 
-def is_own_file(path: str, db_name: str, corpus: Corpus) -> bool:
-    """Return whether a POSIX path is a file of code-intel itself, or one that `init` writes."""
-    row = CORPORA[corpus]
-    if row.pages and is_page(path):
-        return False
-    name = path.rpartition("/")[2]
-    is_database = name.startswith((db_name, "vectors-map.db", "vectors-forest.db"))
-    return is_database or (not row.own_state and is_own(path))
+    def __init__(self, config: IndexConfig) -> None:
+        self._row = CORPORA[config.corpus]
+        self._databases = (config.db_path.name, "vectors-map.db", "vectors-forest.db")
+        self._plans = ""
+        if config.knowledge is not None:
+            plans = str(config.knowledge.parents[1]).removeprefix(f"{config.folder}{os.sep}")
+            self._plans = f"{plans.replace(os.sep, '/')}/"
+
+    def is_own_file(self, path: str) -> bool:
+        """Return whether a POSIX path is a file of code-intel itself, or one that `init` writes."""
+        if self._is_page(path):
+            return False
+        is_database = path.rpartition("/")[2].startswith(self._databases)
+        return is_database or (not self._row.own_state and is_own(path))
+
+    def holds(self, path: str) -> bool:
+        """Return whether a path is such a file, or the folder of such files itself."""
+        return self.is_own_file(path) or self.is_own_file(f"{path}/")
+
+    def is_plan_file(self, path: str) -> bool:
+        """Return whether a document is a query plan's file, but not a page of the corpus."""
+        return bool(self._plans) and path.startswith(self._plans) and not self._is_page(path)
+
+    def _is_page(self, path: str) -> bool:
+        return self._row.pages and is_page(path)
 
 
 def priority(path: str) -> int:

@@ -95,6 +95,7 @@ def _database(config: IndexConfig, model: str | None, command: str) -> list[Inde
         with Store(Database(config.db_path, readonly=True, command=command)) as store:
             problems = store.check()
             if problems:
+                IndexerLease(config.db_path).require_check()
                 remedy = f"{sync} It rebuilds the index."
                 return [IndexFinding("error", f"{name}: {what}", remedy) for what in problems]
             return _contents(store, model, sync)

@@ -15,9 +15,9 @@ from typing import Literal, Self
 from code_intel.config import IndexConfig
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.engine import Embedder
-from code_intel.errors import CodeIntelError, EmbeddingError
+from code_intel.errors import CodeIntelError, EmbeddingError, StorageError
 from code_intel.index.completeness import Completeness, completeness_of
-from code_intel.index.database import NEWER_INDEX, Database
+from code_intel.index.database import DAMAGED, NEWER_INDEX, Database
 from code_intel.index.indexer import Activity, Indexer, Status
 from code_intel.index.lease import IndexerLease
 from code_intel.index.opening import prepare_folder
@@ -160,6 +160,7 @@ class Index:
         if counts.scanned:
             stale = status.scanning or status.problem or notes or overdue
             stale = stale or self._awaits_scan(status)
+            stale = stale or (self.indexer is not None and self.indexer.is_behind)
             state: Literal["fresh", "stale", "building", "missing"] = "stale" if stale else "fresh"
         elif is_unavailable or (self.readonly and lease.is_free()):
             state = "missing"
@@ -246,7 +247,13 @@ class Index:
 
         try:
             self._repair(lease, note)
-            report = sync(self.store, self.config, progress=progress, stop=stopped)
+            try:
+                report = sync(self.store, self.config, progress=progress, stop=stopped)
+            except StorageError as error:
+                if error.error != DAMAGED:
+                    raise
+                self._repair(lease, note)  # which now checks the whole database
+                report = sync(self.store, self.config, progress=progress, stop=stopped)
             if not words_only and self.embedder is not None:
                 try:
                     self._complete_vectors(self.embedder, lease, progress, stopped)
@@ -277,10 +284,13 @@ class Index:
                 note(f"{f'Process {pid}' if pid else 'Another process'} is also indexing {name}.")
             self._request_repair()
             return
+        if not lease.needs_check():
+            return
         before = self._names_set_aside()
         with Store.open(self.config.db_path, dimensions=self.config.dimensions) as store:
             if store.repair():
                 note(f"{name} was damaged and is being rebuilt.")
+        lease.note_check()
         for copy in sorted(self._names_set_aside() - before):
             note(f"The previous {name} is kept as {copy}.")
 
@@ -300,12 +310,13 @@ class Index:
 
     def _request_repair(self) -> bool:
         """Ask this or another process's indexer for a repair; return whether one is running."""
+        lease = IndexerLease(self.config.db_path)
+        lease.require_check()
         if self.readonly:
             return False
         if self.indexer is not None:
             self.indexer.request(suspect=True)
             return True
-        lease = IndexerLease(self.config.db_path)
         if lease.is_free():
             return False
         lease.report_damage()

@@ -42,8 +42,7 @@ ALL = "SELECT id, identity, dimensions, active FROM generations ORDER BY active 
 INSERT = "INSERT INTO generations(identity, dimensions, active) VALUES (?, ?, 0) RETURNING id"
 ADD_PASSAGES = """INSERT INTO passages SELECT ?, id, priority, position, 1, '' FROM chunks
   WHERE card != ''"""
-ADD_PASSAGES_OF_DOCUMENT = """INSERT INTO passages SELECT g.id, c.id, c.priority, c.position, 1, ''
-  FROM chunks c CROSS JOIN generations g WHERE c.document_id = ? AND c.card != ''"""
+ADD_PASSAGE = "INSERT INTO passages SELECT id, ?, ?, ?, 1, '' FROM generations"
 CARDS_OF = "SELECT id, card_digest FROM chunks WHERE document_id = ? AND card != ''"
 PENDING_CARDS = """SELECT p.chunk, c.card FROM passages p CROSS JOIN chunks c ON c.id = p.chunk
   WHERE p.generation = ? AND p.state = 1 ORDER BY p.priority, p.position, p.chunk LIMIT ?"""
@@ -230,6 +229,7 @@ class Generations:
             query_vector = np.frombuffer(_blob(query, active.dimensions), "<f4")
             limit = min(limit, MAX_HITS)
             if self._eight_bits.can_search(active):
+                self._matrix.clear()
                 ids, cosines = self._eight_bits.nearest(query_vector, limit)
             else:
                 ids, cosines = self._matrix.cosines(active, query_vector)
@@ -284,12 +284,24 @@ class Generations:
             found.setdefault(generation, {})[digest] = vector
         return found
 
-    def add_document(self, document: int, known: Mapping[int, Mapping[str, bytes]]) -> None:
-        """Add a document's chunks to every generation, with the `known` vectors by card digest."""
-        self._db.rows(ADD_PASSAGES_OF_DOCUMENT, (document,))
-        cards = self._db.rows(CARDS_OF, (document,)) if known else []
+    def add_document(
+        self,
+        document: int,
+        cards: Iterable[tuple[int, int, int]],
+        known: Mapping[int, Mapping[str, bytes]],
+    ) -> None:
+        """Add a document to every generation.
+
+        Args:
+            document: Its row id.
+            cards: (chunk id, priority, position) of its chunks with a card. Reading them from the
+                table would take longer, because each row's text comes before the other columns.
+            known: Vectors by generation and card digest.
+        """
+        self._db.execute_many(ADD_PASSAGE, cards)
+        chunks = self._db.rows(CARDS_OF, (document,)) if known else []
         for generation, vectors in known.items():
-            self.set_vectors(generation, cards, vectors)
+            self.set_vectors(generation, chunks, vectors)
 
     def clear_document(self, document: int) -> None:
         """Delete a document's passages and vectors, while its chunks still exist."""

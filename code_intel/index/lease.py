@@ -2,7 +2,8 @@
 
 The holder writes its process id to a file beside the lock and touches that file as a heartbeat:
 the lock shows that a process is alive, the heartbeat that it makes progress. Other processes report
-damage to the holder by creating a third file.
+damage to the holder by creating a third file. A fourth one says when the holder last checked the
+whole database, which takes longer than anything else where nothing has changed.
 """
 
 import json
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 HEARTBEAT_S = 5.0
 HEARTBEAT_TIMEOUT_S = 60.0
 """More than any step takes. The longest, loading a model for the first time, takes about 20 s."""
+CHECK_INTERVAL_S = 24 * 3600.0
+"""A database that was checked longer ago is checked again when a process begins to index it."""
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+"""Changes when the computer starts. Elsewhere than on Linux, every process checks the database."""
 ACQUIRE_TIMEOUT_S = 0.1
 """Long enough to wait for `is_free` in another process, which holds the lock for a moment."""
 
@@ -43,6 +48,8 @@ class IndexerLease:
         self._path = db_path.with_name(f"{db_path.name}.indexer.lock")
         self._holder = db_path.with_name(f"{db_path.name}.indexer.json")
         self._damage = db_path.with_name(f"{db_path.name}.indexer.damage")
+        self._check = db_path.with_name(f"{db_path.name}.indexer.checked")
+        self._db_path = db_path
         self._next_heartbeat = 0.0
         self.lock_error = ""
 
@@ -137,3 +144,33 @@ class IndexerLease:
             return durable.remove(self._damage, flushed=False)
         except StorageError:
             return False
+
+    def needs_check(self) -> bool:
+        """Return whether damage was reported, or the database may have been damaged unnoticed.
+
+        That is so if it is another file than the one that was checked, if the computer was started
+        since, or after a day.
+        """
+        if self.damage_reported():
+            return True
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            known = json.loads(read_plain(self._check))
+            age = time.time() - float(known["time"])
+            return known["state"] != self._state() or not 0 <= age < CHECK_INTERVAL_S
+        return True
+
+    def note_check(self) -> None:
+        """Note that the whole database was checked and is intact."""
+        with suppress(OSError, StorageError):
+            note = {"state": self._state(), "time": time.time()}
+            durable.replace(self._check, json.dumps(note).encode(), flushed=False)
+
+    def require_check(self) -> None:
+        """Let the next holder check the database, because a reader found damage."""
+        with suppress(StorageError):
+            durable.remove(self._check, flushed=False)
+
+    def _state(self) -> list[str | int]:
+        """Return what identifies this file since the start of the computer."""
+        found = self._db_path.stat()
+        return [BOOT_ID.read_text("ascii").strip(), found.st_dev, found.st_ino]

@@ -10,7 +10,7 @@ from code_intel.chunking import decode_counting
 from code_intel.config import IndexConfig
 from code_intel.foundation.spelling import spelled
 from code_intel.index import walk
-from code_intel.index.corpus import is_own_file, is_plan_file
+from code_intel.index.corpus import OwnNames
 from code_intel.index.safe_files import read_document, real_path
 from code_intel.index.skipped import BINARY
 from code_intel.index.store import Store
@@ -82,9 +82,10 @@ def _reasons(store: Store, config: IndexConfig, name: str, real: Path) -> Iterat
     """Yield the reasons why the index does not have a file that exists, the first one first."""
     if real.is_dir():
         yield "It is a folder."
-    if is_own_file(name, config.db_path.name, config.corpus):
+    own = OwnNames(config)
+    if own.is_own_file(name):
         yield "It is a file of code-intel itself, which searches leave out."
-    if is_plan_file(name, config):
+    if own.is_plan_file(name):
         yield "It is a file of a query plan, which searches leave out."
     if not walk.is_covered(config, real):
         patterns = ", ".join(config.patterns)

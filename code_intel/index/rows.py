@@ -2,15 +2,19 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from code_intel.chunking.words import words
+from code_intel.chunking.words import word_text
 from code_intel.records import Chunk
 
 _CALL = re.compile(r"\s*\(.*\)\s*$", re.DOTALL)
 _SCOPE = re.compile(r"::|->|#|/")
+
+Words = Sequence[tuple[str, str] | None]
+"""The words of each chunk of a document: those of its text, and those of its path and symbols. None
+for a chunk whose words are not indexed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,15 @@ class DocumentRow:
     indexed_at: str = ""
     priority: int = 0
     id: int = 0
+
+
+class FileState(NamedTuple):
+    """What shows whether the file of a document changed; see `DocumentRow`."""
+
+    digest: str
+    size: int = 0
+    mtime_ns: int = 0
+    inode: int = 0
 
 
 class ChunkPlace(NamedTuple):
@@ -197,4 +210,9 @@ def names_symbol(name: str, qualified: str, path: str) -> bool:
 def index_words(path: str, chunk: Chunk) -> tuple[str, str]:
     """Return the tokens of a chunk's text, and those of its path and symbols."""
     names = "\n".join((path, *chunk.symbols))
-    return " ".join(words(chunk.text)), " ".join(words(names))
+    return word_text(chunk.text), word_text(names)
+
+
+def document_words(path: str, chunks: Iterable[Chunk], *, page: bool) -> Words:
+    """Return the words of a document; those of a `page` of a query plan would distort BM25."""
+    return [None if page or not is_parsed(c.card) else index_words(path, c) for c in chunks]

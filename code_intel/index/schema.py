@@ -157,6 +157,9 @@ DEFINITION = """SELECT s.name, s.qualified, s.kind, d.path, s.start_line, s.end_
   d.language, s.digest, s.body FROM symbols s JOIN documents d ON d.id = s.document_id"""
 DOCUMENT = """SELECT path, digest, size, mtime_ns, inode, language, lines, problem, indexed_at,
   priority, id FROM documents"""
+FILE_STATES = "SELECT path, digest, size, mtime_ns, inode FROM documents"
+FILE_STATES_OF = f"""{FILE_STATES}
+  WHERE path IN (SELECT value FROM json_each(?))"""  # noqa: S608 - constants
 CHUNK = """SELECT c.id, c.document_id, d.path, c.position, c.start_line, c.end_line, c.text,
   c.symbols, d.language, c.card FROM chunks c JOIN documents d ON d.id = c.document_id"""
 """Queries with the columns of the row classes, in order; the caller appends a WHERE clause."""

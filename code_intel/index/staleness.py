@@ -15,7 +15,7 @@ from code_intel.errors import CodeIntelError
 from code_intel.foundation.text import counted
 from code_intel.index import walk
 from code_intel.index.corpus import MAX_FILE_BYTES
-from code_intel.index.rows import DocumentRow
+from code_intel.index.rows import FileState
 from code_intel.index.safe_files import read_resolved
 from code_intel.index.store import Store
 from code_intel.index.sync import files_to_read
@@ -37,7 +37,7 @@ def staleness(store: Store, config: IndexConfig, timeout: float = CHECK_TIMEOUT_
         if scan.stopped:
             return NOT_CHECKED
         walk.apply_choices(scan, config, store.choices())
-        known = {row.path: row for row in store.documents()}
+        known = store.file_states()
         count = len(known.keys() - scan.files.keys())
         for name, found in files_to_read(store, scan, known):
             if time.monotonic() > deadline:
@@ -50,7 +50,7 @@ def staleness(store: Store, config: IndexConfig, timeout: float = CHECK_TIMEOUT_
     return _message(count) or NOT_CHECKED
 
 
-def _is_changed(known: DocumentRow | None, found: walk.FoundFile) -> bool:
+def _is_changed(known: FileState | None, found: walk.FoundFile) -> bool:
     """Return whether a file's content differs from the index, or is missing there."""
     try:
         data, _ = read_resolved(found.real)

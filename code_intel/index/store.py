@@ -27,9 +27,10 @@ from code_intel.index.rows import (
     ChunkRow,
     CommitHit,
     DocumentRow,
+    FileState,
+    Words,
     card_digest,
-    index_words,
-    is_parsed,
+    document_words,
     match_any,
     names_symbol,
     normalize_symbol,
@@ -261,6 +262,14 @@ class Store:
         """Return all documents, ordered by path."""
         return [DocumentRow(*row) for row in self._db.rows(f"{schema.DOCUMENT} ORDER BY path")]
 
+    def file_states(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
+        """Return what shows whether a file changed, of all documents or of `paths`, by path."""
+        if paths is None:
+            rows = self._db.rows(schema.FILE_STATES)
+        else:
+            rows = self._db.rows(schema.FILE_STATES_OF, (json.dumps([*paths]),))
+        return {path: FileState(*state) for path, *state in rows}
+
     def document(self, path: str) -> DocumentRow | None:
         """Return a document, or None if it is not in the index."""
         rows = self._db.rows(f"{schema.DOCUMENT} WHERE path = ?", (path,))
@@ -287,6 +296,7 @@ class Store:
         row: DocumentRow,
         parsed: ParsedFile,
         given: Mapping[int, Mapping[str, bytes]] = MappingProxyType({}),
+        words: Words | None = None,
     ) -> None:
         """Add or replace a document; chunks with an unchanged card keep their vectors.
 
@@ -294,6 +304,7 @@ class Store:
             row: The document.
             parsed: Its content.
             given: Vectors for a document that is new, by generation and digest of the card.
+            words: What `rows.document_words` returns for it, if that is known.
         """
         values = _COLUMNS(row)
         with self.batch():
@@ -305,8 +316,13 @@ class Store:
                 document = old.id
                 self._clear(document)
                 self._db.rows(schema.UPDATE_DOCUMENT, (*values, document))
-            self._put_chunks(document, row, parsed.chunks)
-            self.generations.add_document(document, vectors)
+            ids = self._put_chunks(document, row, parsed.chunks, words)
+            cards = [
+                (chunk_id, row.priority, chunk.position)
+                for chunk_id, chunk in zip(ids, parsed.chunks, strict=True)
+                if chunk.card
+            ]
+            self.generations.add_document(document, cards, vectors)
             self._put_symbols(document, parsed)
             self._update_revision(row.path)
 
@@ -384,14 +400,16 @@ class Store:
         """Return one line for each broken invariant; none if the database is intact."""
         return self._db.problems(self.generations.verify)
 
-    def _put_chunks(self, document: int, row: DocumentRow, chunks: Sequence[Chunk]) -> None:
-        ids = self._db.execute_many(
-            schema.INSERT_CHUNK, (_chunk_values(document, row, c) for c in chunks)
-        )
-        if not is_page(row.path):  # words of plan pages would distort BM25
-            known = [(key, c) for key, c in zip(ids, chunks, strict=True) if is_parsed(c.card)]
-            words = ((*key, *index_words(row.path, c)) for key, c in known)
-            self._db.execute_many(schema.INSERT_WORDS, words)
+    def _put_chunks(
+        self, document: int, row: DocumentRow, chunks: Sequence[Chunk], words: Words | None
+    ) -> list[int]:
+        rows = (_chunk_values(document, row, chunk) for chunk in chunks)
+        ids = [key for (key,) in self._db.execute_many(schema.INSERT_CHUNK, rows)]
+        if words is None:
+            words = document_words(row.path, chunks, page=is_page(row.path))
+        known = ((key, *each) for key, each in zip(ids, words, strict=True) if each is not None)
+        self._db.execute_many(schema.INSERT_WORDS, known)
+        return ids
 
     def _put_symbols(self, document: int, parsed: ParsedFile) -> None:
         self._db.execute_many(

@@ -9,29 +9,25 @@ a new one. If a file cannot be read, it is reported and the others are indexed.
 the patterns (docs/decisions/0017).
 """
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
+from contextlib import closing
 from pathlib import Path
 
 from code_intel import __version__
-from code_intel.chunking import decode_counting, parse_file
-from code_intel.chunking.knowledge_page import MAX_PAGE_BYTES
 from code_intel.config import IndexConfig
-from code_intel.errors import CodeIntelError, NotFoundError, UsageError
+from code_intel.errors import NotFoundError, UsageError
 from code_intel.index import deletions, skipped, walk
-from code_intel.index.corpus import CORPORA, MAX_FILE_BYTES, is_page, priority
+from code_intel.index.corpus import CORPORA
 from code_intel.index.history.reading import sync_history
+from code_intel.index.reading.batches import Batch, FileToRead, ReadFile, read_batch, reason
+from code_intel.index.reading.readers import read_batches
 from code_intel.index.report import SyncReport
-from code_intel.index.rows import DocumentRow
-from code_intel.index.safe_files import read_resolved
+from code_intel.index.rows import DocumentRow, FileState
 from code_intel.index.store import Store
-from code_intel.records import ParsedFile
 
-BATCH_FILES = 200
+FIRST_BATCH_FILES, BATCH_FILES = 20, 200
 BATCH_BYTES = 8 << 20
 RACY_NS = 2_000_000_000
 CHUNKER = "8"
@@ -51,6 +47,7 @@ def sync(
     *,
     progress: Progress = lambda done, total: None,  # noqa: ARG005 - says nothing by default
     stop: Stop = lambda: False,
+    on_scan: Callable[[walk.Scan], None] = lambda scan: None,  # noqa: ARG005 - tells no one
 ) -> SyncReport:
     """Index new and changed files, and delete documents whose file no longer exists.
 
@@ -59,6 +56,7 @@ def sync(
         config: Which files to index, and the length of Markdown chunks.
         progress: Called with (files done, files to read) before the first batch and after each.
         stop: Polled before each file; returning True ends early and keeps what is committed.
+        on_scan: Called with the files that were found, before any is read.
 
     Raises:
         StorageError: The config's folder no longer exists, or the database cannot be written.
@@ -72,19 +70,22 @@ def sync(
     if scan.stopped:
         report.stopped = True
         return report
+    on_scan(scan)
     walk.apply_choices(scan, config, store.choices())
-    known = {row.path: row for row in store.documents()}
+    known = store.file_states()
     todo = files_to_read(store, scan, known)
     report.unchanged = len(scan.files) - len(todo)
     done = 0
     if todo:
         progress(0, len(todo))
-    for batch in _batches(todo):
-        if stop():
-            break
-        _index_batch(store, config, batch, known, report, stop)
-        done += len(batch)
-        progress(done, len(todo))
+    batches = _batches(_to_read(todo, known)) if todo else []
+    with closing(read_batches(batches, config.chunk_size, stop)) as read:
+        for batch in read:
+            if stop():
+                break
+            _write_batch(store, batch, known, report)
+            done += batch.count
+            progress(done, len(todo))
     if stop():
         report.stopped = True
         return report
@@ -102,7 +103,7 @@ def sync(
 
 
 def files_to_read(
-    store: Store, scan: walk.Scan, known: Mapping[str, DocumentRow]
+    store: Store, scan: walk.Scan, known: Mapping[str, FileState]
 ) -> list[tuple[str, walk.FoundFile]]:
     """Return the files of a scan that must be read to know whether they changed."""
     trusted_before = int(store.get_meta("scanned_ns") or 0) - RACY_NS
@@ -152,8 +153,11 @@ def sync_document(
         return report
     if named:
         store.choose(name, wanted=True)
-    documents = {name: replace(known, digest="") if force else known} if known else {}
-    _index_batch(store, config, [(name, found)], documents, report)
+    states = {}
+    if known is not None:
+        digest = "" if force else known.digest
+        states[name] = FileState(digest, known.size, known.mtime_ns, known.inode)
+    index_files(store, config, [(name, found)], states, report)
     why = report.failed.get(name) or report.skipped.get(name)
     if why:
         store.choose(name, before)
@@ -197,108 +201,88 @@ def _check_chunker(store: Store, chunker: str) -> None:
         store.set_meta("chunker", chunker)
 
 
-def _looks_same(known: DocumentRow | None, found: walk.FoundFile | DocumentRow) -> bool:
+def _looks_same(known: FileState | None, found: walk.FoundFile | DocumentRow) -> bool:
     if known is None or not known.digest:
         return False
     return (known.size, known.mtime_ns, known.inode) == (found.size, found.mtime_ns, found.inode)
 
 
-def _batches(
-    todo: Iterable[tuple[str, walk.FoundFile]],
-) -> Iterator[list[tuple[str, walk.FoundFile]]]:
-    batch: list[tuple[str, walk.FoundFile]] = []
+def _batches(files: Iterable[FileToRead]) -> list[list[FileToRead]]:
+    """Split files into batches; the first is small, so that the first answer comes soon."""
+    batches: list[list[FileToRead]] = [[]]
     size = 0
-    for name, found in todo:
-        if batch and (len(batch) >= BATCH_FILES or size + found.size > BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append((name, found))
-        size += found.size
-    if batch:
-        yield batch
+    for file in files:
+        most = BATCH_FILES if len(batches) > 1 else FIRST_BATCH_FILES
+        if batches[-1] and (len(batches[-1]) >= most or size + file.size > BATCH_BYTES):
+            batches.append([])
+            size = 0
+        batches[-1].append(file)
+        size += file.size
+    return batches
 
 
-def _index_batch(
+def index_files(
     store: Store,
     config: IndexConfig,
-    batch: Iterable[tuple[str, walk.FoundFile]],
-    known: dict[str, DocumentRow],
+    found: Iterable[tuple[str, walk.FoundFile]],
+    known: Mapping[str, FileState],
     report: SyncReport,
     stop: Stop = lambda: False,
 ) -> None:
-    """Index some files; read and parse all of them before taking the write lock."""
-    parsed_files: list[tuple[DocumentRow, ParsedFile]] = []
-    touched: list[DocumentRow] = []
-    for name, found in batch:
-        if stop():
+    """Read and index some files in this process.
+
+    Args:
+        store: Open for writing.
+        config: Which files the index covers.
+        found: Names and states of the files.
+        known: What the index has of them.
+        report: Is completed.
+        stop: Polled before each file.
+    """
+    for files in _batches(_to_read(found, known)):
+        batch = read_batch(files, config.chunk_size, stop)
+        if batch is None:
             return
+        _write_batch(store, batch, known, report)
+
+
+def _to_read(
+    found: Iterable[tuple[str, walk.FoundFile]], known: Mapping[str, FileState]
+) -> Iterator[FileToRead]:
+    for name, file in found:
         old = known.get(name)
-        try:
-            data, info = read_resolved(found.real)
-            row = _row(name, data, info)
-            if old is not None and old.digest == row.digest:
-                touched.append(row)
-            else:
-                parsed_files.append(_parse(row, data, config, report))
-        except _SkipFile as skip:
-            report.skipped[name] = str(skip)
-            if old is not None:
-                report.deleted += store.delete_document(name)
-        except Exception as error:  # noqa: BLE001 - the other files are indexed
-            report.failed[name] = _reason(error)
+        yield FileToRead(name, file.real, file.size, old.digest if old else "")
+
+
+def _write_batch(
+    store: Store, batch: Batch, known: Mapping[str, FileState], report: SyncReport
+) -> None:
+    """Store a batch in one transaction."""
+    report.masked += batch.masked
+    report.failed |= batch.failed
+    report.skipped |= batch.skipped
+    for name in batch.skipped:
+        if name in known:
+            report.deleted += store.delete_document(name)
     with store.batch():
-        report.unchanged += len(touched)
-        for row in touched:
+        report.unchanged += len(batch.touched)
+        for row in batch.touched:
             if not _looks_same(known.get(row.path), row):
                 store.touch_document(
                     row.path, size=row.size, mtime_ns=row.mtime_ns, inode=row.inode
                 )
-        for row, parsed in parsed_files:
-            _put(store, row, parsed, report, is_new=row.path not in known)
+        for read in batch.read:
+            _put(store, read, report, is_new=read.row.path not in known)
 
 
-def _put(
-    store: Store, row: DocumentRow, parsed: ParsedFile, report: SyncReport, *, is_new: bool
-) -> None:
+def _put(store: Store, read: ReadFile, report: SyncReport, *, is_new: bool) -> None:
     try:
-        store.put_document(row, parsed)
+        store.put_document(read.row, read.parsed, words=read.words)
     except (ValueError, UnicodeError) as error:
-        report.failed[row.path] = _reason(error)
+        report.failed[read.row.path] = reason(error)
         return
     report.added += is_new
     report.updated += not is_new
-
-
-class _SkipFile(Exception):  # noqa: N818 - not an error, but a reason
-    """A file turned out, when it was read, to be of a kind that is not indexed."""
-
-
-def _row(name: str, data: bytes, info: os.stat_result) -> DocumentRow:
-    return DocumentRow(
-        path=name,
-        digest=hashlib.sha256(data).hexdigest(),
-        size=info.st_size,
-        mtime_ns=info.st_mtime_ns,
-        inode=info.st_ino,
-        indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        priority=priority(name),
-    )
-
-
-def _parse(
-    row: DocumentRow, data: bytes, config: IndexConfig, report: SyncReport
-) -> tuple[DocumentRow, ParsedFile]:
-    if len(data) > MAX_FILE_BYTES:
-        raise _SkipFile("larger than 1 MiB")
-    decoded = decode_counting(data)
-    if decoded is None:
-        raise _SkipFile(skipped.BINARY)
-    text, masked = decoded
-    report.masked += masked
-    size = MAX_PAGE_BYTES if is_page(row.path) else config.chunk_size  # a page is one chunk
-    parsed = parse_file(row.path, text, chunk_size=size)
-    lines = parsed.chunks[-1].end_line if parsed.chunks else 0
-    return replace(row, language=parsed.language, lines=lines, problem=parsed.problem), parsed
 
 
 def _delete_missing(
@@ -320,11 +304,3 @@ def _store_count(store: Store, key: str, count: int) -> None:
     """Store a count for `completeness`, if it changed."""
     if count != int(store.get_meta(key) or 0):
         store.set_meta(key, str(count))
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, CodeIntelError):
-        return error.message
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return f"{type(error).__name__}: {error}"

@@ -7,16 +7,16 @@ path if a pattern covers it. Files are not opened.
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.config import IndexConfig
 from code_intel.errors import StorageError, UsageError
 from code_intel.foundation import git
 from code_intel.foundation.spelling import spelled
-from code_intel.index.corpus import CORPORA, MAX_FILE_BYTES, is_own_file, is_plan_file, refusal
+from code_intel.index.corpus import CORPORA, MAX_FILE_BYTES, OwnNames, refusal
 from code_intel.index.ignore import walk_folder
 from code_intel.index.safe_files import real_path
 
@@ -24,22 +24,30 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 GIT_TIMEOUT_S = 30
+STOP_INTERVAL = 64
+"""Files between two questions whether to stop, which would take a tenth of the time of a scan."""
 EXCLUDED_BY_USER = "deleted from the index by name; index it by name to add it again"
 _WILD = frozenset("*?[")
 _NOT_CHECKED_OUT = b"./\0"
 """What git lists in a submodule that was never initialised: the folder itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    """A file to index, with its state on disk."""
+class FoundFile(NamedTuple):
+    """A file to index, with its state on disk.
+
+    Attributes:
+        real: The real path.
+        size: In bytes.
+        mtime_ns: Time of the last change of content.
+        inode: Number of the file.
+        ctime_ns: Time of the last change of content or attributes; programs cannot set it.
+    """
 
     real: str
     size: int
     mtime_ns: int
     inode: int
     ctime_ns: int
-    """Time of the last change of content or attributes; programs cannot set it."""
 
 
 @dataclass(slots=True)
@@ -61,6 +69,16 @@ class Scan:
     warnings: list[str] = field(default_factory=list)
     missing: list[Path] = field(default_factory=list)
     stopped: bool = False
+
+    def folders(self, config: IndexConfig) -> set[str]:
+        """Return the real folders of the files, and those above them up to their pattern's."""
+        found = {str(pattern.base) for pattern in patterns(config) if pattern.base.is_dir()}
+        for parent in {file.real.rpartition(os.sep)[0] for file in self.files.values()}:
+            folder = parent
+            while folder not in found and any(map(folder.startswith, found)):
+                found.add(folder)
+                folder = folder.rpartition(os.sep)[0]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,34 +132,35 @@ def scan(config: IndexConfig, stop: Callable[[], bool] = lambda: False) -> Scan:
             f"{config.folder} is missing or cannot be read. The index was not changed."
         )
     result = Scan()
-    real_folder = os.path.realpath(config.folder)
-    has_real_path: dict[str, bool] = {}
+    examiner = _Examiner(config, result)
     for pattern in patterns(config):
         if pattern.text and not pattern.base.exists():
             result.warnings.append(f"document_patterns: {pattern.text} does not exist.")
             result.missing.append(pattern.base)
             continue
-        for real in _candidates(pattern):
-            if stop():
+        for count, real in enumerate(_candidates(pattern)):
+            if count % STOP_INTERVAL == 0 and stop():
                 result.stopped = True
                 return result
-            _add(real, document_name(real, real_folder), config, result, has_real_path)
+            examiner.add(real)
     return result
 
 
 def scan_folder(config: IndexConfig, folder: Path) -> Scan:
     """Find the files below a real folder, without regard to the globs of the patterns."""
     result = Scan()
-    real_folder = os.path.realpath(config.folder)
-    has_real_path: dict[str, bool] = {}
+    examiner = _Examiner(config, result)
     for real in _candidates(WalkPattern(folder, "", CORPORA[config.corpus].ignore_rules)):
-        _add(real, document_name(real, real_folder), config, result, has_real_path)
+        examiner.add(real)
     return result
 
 
 def apply_choices(scan: Scan, config: IndexConfig, choices: Mapping[str, bool]) -> None:
     """Apply the user's choices about single documents to a scan; they override the patterns."""
+    if not choices:
+        return
     real_folder = os.path.realpath(config.folder)
+    examiner = _Examiner(config, scan)
     for name, wanted in choices.items():
         if not wanted:
             if scan.files.pop(name, None) is not None:
@@ -149,7 +168,7 @@ def apply_choices(scan: Scan, config: IndexConfig, choices: Mapping[str, bool]) 
         elif name not in scan.files:
             real = os.path.normpath(os.path.join(real_folder, name))  # noqa: PTH118 - as walked
             if any(pattern.holds(Path(real)) for pattern in patterns(config)):
-                _add(real, name, config, scan, {})
+                examiner.add(real, name)
 
 
 def locate(config: IndexConfig, path: str | Path) -> tuple[str, Path]:
@@ -184,7 +203,8 @@ def is_covered(config: IndexConfig, real: Path) -> bool:
 def document_name(real: str, folder: str) -> str:
     """Return a document's name: relative to `folder`, a real path, or absolute outside it."""
     inside = folder.rstrip(os.sep) + os.sep
-    return real.removeprefix(inside).replace(os.sep, "/")
+    name = real.removeprefix(inside)
+    return name if os.sep == "/" else name.replace(os.sep, "/")
 
 
 def examine(real: str, name: str, config: IndexConfig) -> FoundFile | str | None:
@@ -193,21 +213,67 @@ def examine(real: str, name: str, config: IndexConfig) -> FoundFile | str | None
     Raises:
         OSError: The file cannot be examined (no permission, input/output error).
     """
-    suffixes = CORPORA[config.corpus].suffixes
-    if is_own_file(name, config.db_path.name, config.corpus) or is_plan_file(name, config):
-        return None
-    if suffixes and not name.lower().endswith(suffixes):
-        return None
-    try:
-        info = os.lstat(real)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if stat.S_ISLNK(info.st_mode):
-        return _link_problem(real, config)
-    if stat.S_ISDIR(info.st_mode):
-        return "folder cannot be listed"
-    reason = _skip_reason(name, info)
-    return reason or FoundFile(real, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
+    return _Examiner(config).examine(real, name)
+
+
+class _Examiner:
+    """Examines the files of one scan; what all of them need is computed once.
+
+    Args:
+        config: The configuration of the index.
+        result: Where the files are added.
+    """
+
+    def __init__(self, config: IndexConfig, result: Scan | None = None) -> None:
+        self._config = config
+        self._result = result or Scan()
+        self._suffixes = CORPORA[config.corpus].suffixes
+        self._own = OwnNames(config)
+        self._folder = os.path.realpath(config.folder)
+        self._is_real: dict[str, bool] = {"": True}
+
+    def add(self, real: str, name: str = "") -> None:
+        """Add a file to the result, or the reason to skip it."""
+        name = name or document_name(real, self._folder)
+        try:
+            # git also lists tracked files in a folder that has been replaced with a link.
+            is_real = self._has_real_path(real.rpartition(os.sep)[0])
+            found = self.examine(real, name) if is_real else "below a link"
+        except OSError as error:
+            found = f"unreadable: {error.strerror}"
+        if isinstance(found, FoundFile):
+            self._result.files[name] = found
+        elif found:
+            self._result.skipped[name.encode("utf-8", "backslashreplace").decode()] = found
+
+    def examine(self, real: str, name: str) -> FoundFile | str | None:
+        """Return the same as `examine` of this module."""
+        if self._own.is_own_file(name) or self._own.is_plan_file(name):
+            return None
+        if self._suffixes and not name.lower().endswith(self._suffixes):
+            return None
+        try:
+            info = os.lstat(real)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if stat.S_ISLNK(info.st_mode):
+            return _link_problem(real, self._config)
+        if stat.S_ISDIR(info.st_mode):
+            return "folder cannot be listed"
+        return _skip_reason(name, info) or FoundFile(
+            real, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns
+        )
+
+    def _has_real_path(self, folder: str) -> bool:
+        """Return whether no part of an absolute path is a link."""
+        unknown = []
+        while (is_real := self._is_real.get(folder)) is None:
+            unknown.append(folder)
+            folder = folder.rpartition(os.sep)[0]
+        for below in reversed(unknown):
+            is_real = is_real and not os.path.islink(below)  # noqa: PTH114
+            self._is_real[below] = is_real
+        return is_real
 
 
 def _skip_reason(name: str, info: os.stat_result) -> str:
@@ -220,28 +286,6 @@ def _skip_reason(name: str, info: os.stat_result) -> str:
     return refusal(name)
 
 
-def _add(
-    real: str, name: str, config: IndexConfig, result: Scan, has_real_path: dict[str, bool]
-) -> None:
-    parent = real.rpartition(os.sep)[0] or os.sep
-    if parent not in has_real_path:
-        # git also lists tracked files in a folder that has been replaced with a link.
-        has_real_path[parent] = os.path.realpath(parent) == parent
-    display_name = name.encode("utf-8", "backslashreplace").decode()
-    if not has_real_path[parent]:
-        result.skipped[display_name] = "below a link"
-        return
-    try:
-        found = examine(real, name, config)
-    except OSError as error:
-        result.skipped[display_name] = f"unreadable: {error.strerror}"
-        return
-    if isinstance(found, FoundFile):
-        result.files[name] = found
-    elif found:
-        result.skipped[display_name] = found
-
-
 def _link_problem(link: str, config: IndexConfig) -> str | None:
     target = Path(os.path.realpath(link))
     inside = any(target.is_relative_to(pattern.base) for pattern in patterns(config))
@@ -249,6 +293,8 @@ def _link_problem(link: str, config: IndexConfig) -> str | None:
 
 
 def _is_utf8(name: str) -> bool:
+    if name.isascii():
+        return True
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -311,7 +357,7 @@ def _candidates(pattern: WalkPattern) -> Iterator[str]:
 
 def git_files(base: Path) -> list[str] | None:
     """List the files that git does not ignore, relative to `base`; None without git."""
-    if _git(base, "check-ignore", "-q", ".") == b"":
+    if is_ignored(base):
         return None  # the configuration names an ignored folder on purpose: index its files
     listed = _git(base, "ls-files", "-co", "--exclude-standard", "-z")
     if listed is None or listed == _NOT_CHECKED_OUT:
@@ -330,6 +376,21 @@ def git_files(base: Path) -> list[str] | None:
         else:
             files.append(name)
     return files
+
+
+def listed_by_git(folder: Path, names: Iterable[str]) -> set[str] | None:
+    """Return those files of a folder that git does not ignore; None without git.
+
+    `git_files` would list the same of them.
+    """
+    literal = [f":(literal){name}" for name in names]
+    listed = _git(folder, "ls-files", "-co", "--exclude-standard", "-z", "--", *literal)
+    return None if listed is None else set(filter(None, os.fsdecode(listed).split("\0")))
+
+
+def is_ignored(folder: Path) -> bool:
+    """Return whether git ignores a folder that exists."""
+    return _git(folder, "check-ignore", "-q", ".") == b""
 
 
 def _git(base: Path, *arguments: str) -> bytes | None:

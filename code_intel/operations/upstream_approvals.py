@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from code_intel.config import UPSTREAMS, Settings, UpstreamConfig
+from code_intel.config.confinement import could_be_written_by
 from code_intel.config.upstream_approval import APPROVED_UPSTREAMS, approved_rows
 from code_intel.config.upstreams import absolute_path
 from code_intel.errors import NotFoundError, StorageError, UsageError
@@ -23,6 +24,8 @@ RUNS_IN = "It runs in {cwd}, from where many programs load code and settings."
 SENDS = "It sends questions about the project to this address."
 TOKEN = "It sends the content of {file} to this address."  # noqa: S105
 LOOKS_LIKE = "It contains letters that look like others, in {word}."
+LONG = "Its definition has {count:,} characters. Read all of it before you approve it."
+LONG_CHARS = 2000
 VARIABLES = "It uses these variables of your environment: {names}."
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
 
@@ -82,7 +85,7 @@ def approve(settings: Settings, name: str, digest: str) -> None:
             hint=f"See what it does now: `code-intel upstreams approve {name} --dry-run`.",
             details={"field": "digest"},
         )
-    if is_within(settings.state_dir, settings.root):
+    if could_be_written_by(settings.root, settings.state_dir):
         raise UsageError(
             f"The state folder {settings.state_dir} is inside the project, so an approval there"
             " would not count.",
@@ -143,6 +146,8 @@ def _proposal(settings: Settings, config: UpstreamConfig) -> Proposal:
     )
     if variables := dict.fromkeys(_VARIABLE.findall(_texts(definition))):
         effects.append(VARIABLES.format(names=", ".join(variables)))
+    if (count := len(_texts(definition))) > LONG_CHARS:
+        effects.append(LONG.format(count=count))
     if word := mixed_word(_texts(definition)):
         effects.append(LOOKS_LIKE.format(word=ascii(word)))
     problem = "" if config.is_approved else config.problem

@@ -110,4 +110,5 @@ def write_defaults(root: Path) -> None:
     """Write the file with the defaults, unless there is anything in its place."""
     path = root / place.CONFIG
     if not os.path.lexists(path):
+        durable.sweep(root)
         durable.replace(path, f"{PlanSettings().model_dump_json(indent=2)}\n".encode())

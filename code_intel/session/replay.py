@@ -4,6 +4,7 @@ A session is the replay of its journal; nothing else is stored.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -44,6 +45,7 @@ def apply(session: Session | None, record: JournalRecord) -> Session:
         SessionError: The event's data does not have the shape that this version writes.
     """
     try:
+        _require_time(record.at)
         if session is None:
             return _start(record)
         phase = advance(session.phase, record.event)
@@ -67,6 +69,11 @@ def replay(records: Iterable[JournalRecord]) -> Session:
     return session
 
 
+def _require_time(text: str) -> None:
+    if datetime.fromisoformat(text).utcoffset() is None:
+        raise ValueError(f"the time {text} has no offset")
+
+
 def _start(record: JournalRecord) -> Session:
     if record.event is not Event.STARTED:
         raise ValueError("the first event must be `started`")
@@ -75,6 +82,8 @@ def _start(record: JournalRecord) -> Session:
         raise ValueError(
             f"journal format version {data['version']}; this program reads {JOURNAL_VERSION}"
         )
+    if not (isinstance(data["seal"], str) and data["seal"].isascii()):
+        raise ValueError("the seal is not a text in ASCII")
     intent = Intent(data["intent"])
     phase = START[intent]
     demands = data.get("demands", "counts")

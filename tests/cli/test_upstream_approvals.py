@@ -4,8 +4,10 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 from code_intel.config import Settings, load_settings
 from code_intel.config.upstream_approval import APPROVED_UPSTREAMS
 from code_intel.foundation.state_folder import project_digest
-from projects import Project, file_tree
+from projects import BIN, Project, file_tree
 from terminal import COLOUR_CODE
 from upstreams import propose
 
@@ -95,6 +97,45 @@ def test_without_a_terminal_the_digest_is_needed(hostile: Project) -> None:
     assert run(hostile, *APPROVE, "--digest", "0" * 32, code=2)["field"] == "digest"
     assert not is_approved(hostile)
     assert run(hostile, "upstreams", "approve", "devrag-forest", "--dry-run", code=1)["hint"]
+
+
+@POSIX
+@pytest.mark.parametrize("typed", ["y\n", "n\n", "\n"])
+def test_a_terminal_shows_the_definition_and_asks(hostile: Project, typed: str) -> None:
+    approved = typed == "y\n"
+    shown = on_terminal(hostile, typed, *APPROVE)
+    assert shown.index("dangerous") < shown.index("[y/N]")
+    assert ("Restart its servers" in shown) is approved
+    assert is_approved(hostile) is approved
+
+
+def on_terminal(project: Project, typed: str, *words: str) -> str:
+    """Run a command in a terminal in which somebody types; return what it shows."""
+    propose(project.root, map={"command": "sh", "args": ["-c", "dangerous"]})
+    controller, terminal = os.openpty()
+    line = [str(BIN / "code-intel"), *words]
+    with subprocess.Popen(
+        line,
+        cwd=project.root,
+        env=project.env,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+    ):
+        os.close(terminal)
+        os.write(controller, typed.encode())
+        shown = b""
+        with suppress(OSError):  # the terminal is closed
+            while part := os.read(controller, 65536):
+                shown += part
+        os.close(controller)
+    return shown.decode()
+
+
+def test_a_long_definition_is_named_as_such(hostile: Project) -> None:
+    propose(hostile.root, map={"command": "sh", "args": ["-c", " " * 3000 + "evil"]})
+    effects = str(run(hostile, "upstreams", "list")["upstreams"][0]["effects"])
+    assert "3,010 characters" in effects
 
 
 def test_an_approved_program_is_started_until_it_is_revoked(
@@ -187,7 +228,9 @@ def test_links_in_a_repository_do_not_lend_an_approval(hostile: Project, tmp_pat
 def test_a_state_folder_inside_the_project_approves_nothing(hostile: Project) -> None:
     approve(hostile)
     line = approvals(hostile).read_text(encoding="ascii")
-    for name in ("state", ".code-intel/state"):
+    shutil.rmtree(hostile.root / ".git")
+    (hostile.root.parent / ".git").mkdir()  # the clone has folders beside the project
+    for name in ("state", ".code-intel/state", "../beside"):
         inside = hostile.root / name
         inside.mkdir()
         (inside / APPROVED_UPSTREAMS).write_text(line, encoding="ascii")

@@ -83,10 +83,13 @@ def test_a_project_in_a_folder_of_a_clone_may_name_the_others(clone: Path) -> No
     assert indexed(settings(inner)) == {"a.md"}
 
 
-@pytest.mark.parametrize("path", ["../.zshenv", "{outside}/x.db", "link.db", "linked/x.db"])
+@pytest.mark.parametrize(
+    "path", ["../.zshenv", "{outside}/x.db", "link.db", "linked/x.db", "wal.db"]
+)
 def test_a_database_is_not_written_outside_the_clone(clone: Path, path: str) -> None:
     (clone / "link.db").symlink_to(clone.parent / ".zshenv")
     (clone / "linked").symlink_to(clone.parent / "private")
+    (clone / "wal.db-wal").symlink_to(clone.parent / ".zshenv")
     text = path.format(outside=clone.parent / "private")
     before = set(clone.parent.rglob("*"))
     configured(clone, document_patterns=["src"], db_path=text)

@@ -54,6 +54,16 @@ def test_a_url_that_changes_in_the_repository_is_not_used(tmp_path: Path) -> Non
     assert not load_settings(root, environ(tmp_path)).shared.is_usable
 
 
+def test_a_list_of_servers_that_the_repository_brings_does_not_count(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    (tmp_path / ".git").mkdir()  # the clone contains the project and the folder of the state
+    inside = {"CODE_INTEL_STATE_DIR": str(tmp_path / "state")}
+    trust(load_settings(root, inside), URL)
+    assert not load_settings(root, inside).shared.is_usable
+    (tmp_path / ".git").rmdir()
+    assert load_settings(root, inside).shared.is_usable
+
+
 def test_a_url_of_the_environment_is_used(tmp_path: Path) -> None:
     given = environ(tmp_path, CODE_INTEL_SHARED_URL=f"{URL}/")
     shared = load_settings(project(tmp_path), given).shared

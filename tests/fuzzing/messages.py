@@ -4,48 +4,74 @@
 import contextlib
 import io
 import json
+import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from code_intel.errors import CodeIntelError
+from code_intel.session.state import JournalRecord
 from fuzzing.engine import JSON_WORDS, Target
 from fuzzing.map_files import NOW
 
 
-def journal(_: Path) -> Target:
-    from code_intel.session import journal, steps
+def journal(folder: Path) -> Target:
+    """Read journals of whole sessions, with their heads, as the product opens them."""
+    from code_intel.foundation.durable import make_folder
+    from code_intel.session import heads, journal
     from code_intel.session.phases import Event
-    from code_intel.session.replay import apply, replay
-    from code_intel.session.state import JournalRecord
-    from session import moves
-    from session.sessions import first_record, quoted, started
+    from session.sessions import first_record, place_in
 
-    frame = quoted(target_feature="ログイン", observed_issue="エラー画面が真っ白になる")
-    session, records = started(), [first_record()]
-    for move in (
-        lambda session: steps.set_frame(session, frame),
-        moves.called("search_text"),
-        moves.from_map(0.6),
-        moves.called("find_definitions"),
-    ):
-        for step in filter(None, move(session)):
-            at = f"2026-01-02T04:00:00.{session.seq:06d}+00:00"
-            records.append(JournalRecord(session.seq + 1, at, step.event, step.data))
-            session = apply(session, records[-1])
-    lines = [journal.encode(seq, NOW, event, data) for seq, _, event, data in records]
+    place = place_in(folder)
+    name = str(first_record().data["name"])
+    key = heads.Handle(name, "0" * 32)
+    first = first_record()._replace(data={**first_record().data, "seal": key.seal})
+    for made in (place.journals, place.heads):
+        make_folder(made)
+    seeds = [_walk(number, first) for number in range(40)]
+    empty = heads.initial_commit(place, name)
+    whole = empty.extended(seeds[0])
+    place.journal(name).write_bytes(seeds[0])
 
     def read(data: bytes) -> object:
-        return replay(map(journal.decode, data.splitlines()))
+        is_head = data[:1].isdigit()
+        head = data if is_head else empty.extended(data).encoded()
+        place.head(name).write_bytes(head)
+        place.journal(name).write_bytes(seeds[0] if is_head else data)
+        journal.read_intact(place, name)
+        journal.journal_files(place)
+        with contextlib.suppress(CodeIntelError):
+            journal.load(place, key.text, expire_hours=1e6)
+        return journal.inspect(place, name)
 
+    lines = [line for seed in seeds for line in seed.splitlines(keepends=True)]
     return Target(
         read,
-        [b"".join(lines), *lines],
-        ["session/journal.py", "session/replay.py"],
-        (CodeIntelError, ValueError, KeyError, TypeError),
+        [*seeds, *dict.fromkeys(lines), empty.encoded() + whole.encoded(), whole.encoded()],
+        ["session/journal.py", "session/replay.py", "session/heads.py"],
+        (CodeIntelError,),
         (*JSON_WORDS, *(event.value.encode() for event in Event)),
         limit=journal.MAX_LINE_BYTES,
     )
+
+
+def _walk(number: int, first: JournalRecord) -> bytes:
+    """Return the journal of a session that makes random moves, some of which are refused."""
+    from code_intel.session import journal
+    from code_intel.session.replay import apply
+    from session.moves import MOVES
+    from session.sessions import started
+
+    chance = random.Random(number)
+    session, records = started(), [first]
+    for move in chance.choices(list(MOVES.values()), k=14):
+        with contextlib.suppress(CodeIntelError):
+            for step in filter(None, move(session)):
+                at = f"2026-01-02T04:00:00.{session.seq:06d}+00:00"
+                record = JournalRecord(session.seq + 1, at, step.event, step.data)
+                session = apply(session, record)
+                records.append(record)
+    return b"".join(journal.encode(seq, NOW, event, data) for seq, _, event, data in records)
 
 
 def frames(_: Path) -> Target:

@@ -128,7 +128,7 @@ def plan(folder: Path) -> Target:
     from code_intel.planning import keeping, knowledge, place
     from code_intel.planning import settings as plan_settings
 
-    made = replace(kept_plans.plan(), id="p")
+    made = replace(kept_plans.plan(), id="0" * 8 + "-0000-0000-0000-" + "0" * 12)
     with TemporaryDirectory() as place_of_page:
         page = knowledge.write(Path(place_of_page), made)
         page_text = page.read_bytes() if page else b""
@@ -138,20 +138,27 @@ def plan(folder: Path) -> Target:
     }
     config = folder / place.CONFIG
 
+    file = keeping.save(folder, made)
+
     def read(data: bytes) -> None:
-        for parse in (
-            lambda: keeping.parsed(data, "p.json"),
-            lambda: knowledge._parsed(data, "p.md"),
-        ):
-            with contextlib.suppress(CodeIntelError):
-                parse()
+        file.write_bytes(data)
+        with contextlib.suppress(CodeIntelError):
+            found = keeping.load(folder, made.id)
+            assert keeping.parsed(keeping.rendered(found), file.name).id == made.id
+            keeping.summary(found)
+        keeping.entries(folder)
+        with contextlib.suppress(CodeIntelError):
+            knowledge._parsed(data, "p.md")
         config.write_bytes(data)
-        plan_settings.load(folder)
+        plan_settings.load(folder).most("plans")
 
     return Target(
         read,
         [keeping.rendered(made), json.dumps(presets).encode(), page_text],
-        ["planning/keeping.py", "planning/records.py", "planning/settings.py"],
+        [
+            f"planning/{name}.py"
+            for name in ("keeping", "records", "settings", "catalog", "outcome")
+        ],
         (CodeIntelError,),
         (*JSON_WORDS, b"(a+)+$", b"(?:", b"\\d{99}", *YAML_WORDS[:6]),
     )

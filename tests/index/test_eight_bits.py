@@ -163,6 +163,16 @@ def test_too_few_vectors_are_searched_exactly_again(large: Store) -> None:
     check_hits(large, 600)
 
 
+def test_an_index_that_grows_keeps_its_vectors_once(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "grows.db", dimensions=DIMENSIONS) as store:
+        for number in range(4):
+            add(store, f"src{number}", vectors_like(400, seed=20 + number))
+            check_hits(store)
+            blocks = store.generations._eight_bits._blocks  # noqa: SLF001
+            assert bool(blocks) == (number > 1)
+            assert (store.generations._matrix._cached is None) == bool(blocks)  # noqa: SLF001
+
+
 def test_another_generation_replaces_the_vectors(large: Store) -> None:
     vectors = vectors_like(2000, seed=2)
     embed(large, vectors[:1000], "two")

@@ -11,6 +11,7 @@ from code_intel.foundation import git as git_log
 from code_intel.index.facade import Index
 from code_intel.index.history import reading as history
 from code_intel.index.history.reading import MAX_FILES, sync_history
+from code_intel.index.rows import CommitRow
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from index.samples import index_config
@@ -230,3 +231,16 @@ def test_a_question_names_the_commit_that_changed_a_file(
         (hit, *_) = search(store, "lexer", None, top_k=1)
     assert hit.document == "c.py"
     assert f"commit {made[:7]}: Fix the lexer" in hit.why
+
+
+def test_two_processes_may_read_the_same_commits_at_once(
+    store: Store, place: IndexConfig, repository: Path
+) -> None:
+    """Both have found out what is new before either writes."""
+    made = commit(repository, "Fix the lexer", "a.py")
+    read = [CommitRow(made, "Fix the lexer", ("lexer",), ("a.py",))]
+    store.commits.add(read)
+    with Store.open(place.db_path) as other:
+        other.commits.add(read)
+    assert found(store, "lexer") == ["a.py"]
+    assert list(store.commits.objects()) == [made]

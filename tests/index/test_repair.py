@@ -9,6 +9,7 @@ import pytest
 
 from code_intel.config import IndexConfig
 from code_intel.errors import StorageError
+from code_intel.index import lease
 from code_intel.index.database import DAMAGED
 from code_intel.index.doctor import examine
 from code_intel.index.facade import Index
@@ -245,3 +246,66 @@ def test_a_journal_of_another_file_is_repaired(tmp_path: Path, case: str) -> Non
         embed_pending(store, HashEmbedder("two", dimensions=SIZE), None)
         assert store.pending_count() == 0
         assert store.check() == []
+
+
+def checks(config: IndexConfig, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return how often `complete` checks the whole database."""
+    counted: list[Store] = []
+    check = Store.check
+
+    def counting(store: Store) -> list[str]:
+        counted.append(store)
+        return check(store)
+
+    with monkeypatch.context() as patch, Index(config) as index:
+        patch.setattr(Store, "check", counting)
+        index.complete(words_only=True)
+    return len(counted)
+
+
+def test_the_whole_database_is_checked_once_a_day_and_start(
+    tmp_path: Path, intact: tuple[Path, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = config_of_copy(tmp_path, intact)
+    (tmp_path / "x.db.lock").touch()
+    assert [checks(config, monkeypatch) for _ in range(2)] == [1, 0]
+    shutil.copy(config.db_path, tmp_path / "copy")
+    shutil.move(tmp_path / "copy", config.db_path)  # another file
+    assert [checks(config, monkeypatch) for _ in range(2)] == [1, 0]
+    boot = tmp_path / "boot_id"
+    boot.write_text("another start\n", encoding="ascii")
+    monkeypatch.setattr(lease, "BOOT_ID", boot)
+    assert [checks(config, monkeypatch) for _ in range(2)] == [1, 0]
+    monkeypatch.setattr(lease, "CHECK_INTERVAL_S", 0.0)
+    assert checks(config, monkeypatch) == 1
+
+
+@pytest.mark.parametrize("reader", ["a search", "doctor"])
+def test_damage_that_a_reader_finds_is_repaired_although_the_file_was_checked(
+    tmp_path: Path, intact: tuple[Path, bytes], monkeypatch: pytest.MonkeyPatch, reader: str
+) -> None:
+    config = config_of_copy(tmp_path, intact)
+    (tmp_path / "x.db.lock").touch()
+    assert checks(config, monkeypatch) == 1
+    overwrite(config.db_path, damage(intact[1], 20))
+    if reader == "doctor":
+        assert [finding for finding in examine(config) if finding.level == "error"]
+    else:
+        with Index(config, readonly=True) as index, pytest.raises(StorageError):
+            answers(index)
+    with Index(config, embedder=HashEmbedder(dimensions=SIZE)) as index:
+        index.complete()
+        assert answers(index)
+        assert index.store.check() == []
+
+
+def test_damage_that_a_sync_finds_is_repaired_in_the_same_call(
+    tmp_path: Path, intact: tuple[Path, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = config_of_copy(tmp_path, intact)
+    (tmp_path / "x.db.lock").touch()
+    assert checks(config, monkeypatch) == 1
+    overwrite(config.db_path, random.Random(1).randbytes(len(intact[1]) - 2 * PAGE), 2 * PAGE)
+    with Index(config) as index:
+        assert index.complete(words_only=True).added == FILES
+        assert index.store.check() == []

@@ -18,7 +18,7 @@ from code_intel.index import walk
 from code_intel.index.facade import Index
 from code_intel.index.report import SyncReport
 from code_intel.index.store import Store
-from code_intel.index.sync import sync, sync_document
+from code_intel.index.sync import FIRST_BATCH_FILES, sync, sync_document
 from index.samples import DIMENSIONS, chunks_of, index_config, symbols_of
 from planted import planted
 from privileges import without_root
@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_parsed_is_reported_and_the_others_are_indexed(
             raise RecursionError("too deep")
         return parse_file(path, text, chunk_size=chunk_size)
 
-    monkeypatch.setattr("code_intel.index.sync.parse_file", failing)
+    monkeypatch.setattr("code_intel.index.reading.batches.parse_file", failing)
     report = sync(store, place)
     assert report.failed == {"a.py": "RecursionError: too deep"}
     assert [row.path for row in store.documents()] == ["b.py"]
@@ -315,8 +315,8 @@ def test_a_stopped_sync_keeps_its_results(store: Store, place: IndexConfig) -> N
         store, place, progress=lambda done, _: batches.append(done), stop=lambda: len(batches) > 1
     )
     assert report.stopped
-    assert len(store.documents()) == report.added == 200
-    assert counts(sync(store, place))[0] == 250
+    assert len(store.documents()) == report.added == FIRST_BATCH_FILES
+    assert counts(sync(store, place))[0] == 450 - FIRST_BATCH_FILES
     assert store.check() == []
 
 

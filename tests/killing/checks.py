@@ -14,6 +14,7 @@ from typing import Any
 
 import apsw
 
+import kept_plans
 from code_intel.config import IndexConfig
 from code_intel.errors import CodeIntelError
 from code_intel.index.facade import Index
@@ -23,6 +24,7 @@ from code_intel.learned.files.changes import sync
 from code_intel.learned.history.state import open_state
 from code_intel.learned.learn import learn
 from code_intel.operations.doctor import examine_project
+from code_intel.planning import keeping, knowledge, place
 from code_intel.records import Agreement
 from code_intel.session import journal
 from code_intel.tools.context.gateway import sessions_of
@@ -58,6 +60,9 @@ def faults(scene: Scene, observed: Path) -> Iterator[str]:
         learn(settings, Agreement("check", "shipping_fee", ("it",)), confirmed=False)
         for config in (settings.map, settings.forest):
             yield from _index(config, scene.place / "fresh")
+        plan_root = place.root_of(settings)
+        keeping.save(plan_root, kept_plans.plan())
+        knowledge.write(plan_root, kept_plans.plan())
         if sync(settings, datetime.now(UTC)).steps and sync(settings, datetime.now(UTC)).steps:
             yield "pairs are not settled"
     except CodeIntelError as error:

@@ -192,6 +192,22 @@ def test_a_journal_of_another_version_is_not_replayed(place: SessionPaths, versi
     assert caught.value.error == "session_broken"
 
 
+@pytest.mark.parametrize("at", ["", "yesterday", "2026-01-02T03:00:00"])
+def test_a_time_that_cannot_be_compared_breaks_a_session(place: SessionPaths, at: str) -> None:
+    first = journal.read_intact(place, new(place).session.name).records[0]
+    with pytest.raises(SessionError) as caught:
+        replay([first._replace(at=at)])
+    assert caught.value.error == "session_broken"
+
+
+@pytest.mark.parametrize("seal", [None, 3, "\u3042"])
+def test_a_seal_that_is_no_hash_breaks_a_session(place: SessionPaths, seal: object) -> None:
+    first = journal.read_intact(place, new(place).session.name).records[0]
+    with pytest.raises(SessionError) as caught:
+        replay([first._replace(data={**first.data, "seal": seal})])
+    assert caught.value.error == "session_broken"
+
+
 def test_a_session_in_use_is_not_overwritten(place: SessionPaths) -> None:
     session, handle = new(place)
     with pytest.raises(StorageError):

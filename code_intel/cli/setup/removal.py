@@ -28,7 +28,10 @@ from code_intel.foundation import git, state_folder
 from code_intel.index.schema import APPLICATION_ID
 from code_intel.learned.files import pairs
 
-BESIDE_DATABASE = ("-wal", "-shm", ".lock", ".indexer.lock", ".indexer.json", ".indexer.damage")
+BESIDE_DATABASE = (
+    *("-wal", "-shm", ".lock"),
+    *(".indexer.lock", ".indexer.json", ".indexer.damage", ".indexer.checked"),
+)
 """Suffixes of the files that SQLite and the indexer create beside a database."""
 MEMORY_FILES = (
     "state.db",

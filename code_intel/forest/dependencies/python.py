@@ -34,24 +34,29 @@ def _roots(project: Project, path: str, first: str) -> Sequence[str]:
     key = dirname(path), first
     if key not in project.importable:
         all_roots = project.python_roots.get(first, ())
-        roots = {
-            root
-            for root, certain in all_roots
-            if _may_import(project, path, root, first, certain=certain)
-        }
-        distance = distance_from(path)
-        project.importable[key] = sorted(roots, key=lambda root: distance(f"{root}/{first}"))
+        if first in sys.stdlib_module_names:
+            roots = _beside(project, key[0], all_roots)
+        else:
+            roots = {
+                root for root, certain in all_roots if certain or _is_root(project, path, root)
+            }
+        if len(roots) > 1:
+            distance = distance_from(path)
+            project.importable[key] = sorted(roots, key=lambda root: distance(f"{root}/{first}"))
+        else:
+            project.importable[key] = (*roots,)
     return project.importable[key]
 
 
-def _may_import(project: Project, path: str, root: str, first: str, *, certain: bool) -> bool:
-    """Return whether a module may import from a root: an outer folder or a source root."""
-    if first in sys.stdlib_module_names:
-        # Only a file beside the importing script shadows a module of the standard library.
-        return root == dirname(path) and join_path(root, "__init__.py") not in project.files
-    return (
-        certain or root in project.tops or folder_contains(root, path) or basename(root) in _ROOTS
-    )
+def _beside(project: Project, folder: str, roots: Sequence[tuple[str, bool]]) -> set[str]:
+    """Return the folder of a script, if a module in it shadows one of the standard library."""
+    shadows = (folder, False) in roots or (folder, True) in roots
+    return {folder} if shadows and join_path(folder, "__init__.py") not in project.files else set()
+
+
+def _is_root(project: Project, path: str, root: str) -> bool:
+    """Return whether a module may import from a folder: an outer one or a source root."""
+    return root in project.tops or folder_contains(root, path) or basename(root) in _ROOTS
 
 
 def _module(project: Project, base: str, parts: list[str], *, outer: bool) -> tuple[str, ...]:
@@ -66,8 +71,15 @@ def _module(project: Project, base: str, parts: list[str], *, outer: bool) -> tu
 
 def _file(project: Project, base: str, stem: str) -> tuple[str, ...]:
     """Return the file of the module with a path; without a path, that of the package `base`."""
-    endings = _ENDINGS if stem else _PACKAGE
-    return project.first(join_path(base, f"{stem}{ending}") for ending in endings)
+    if not stem:
+        return project.first(join_path(base, name) for name in _PACKAGE)
+    start = f"{base}/{stem}" if base else stem
+    if "//" in start or start.endswith("/"):  # `a..b`, which names no module
+        return ()
+    for ending in _ENDINGS:
+        if (path := start + ending) in project.files:
+            return (path,)
+    return ()
 
 
 def package(target: str) -> str:

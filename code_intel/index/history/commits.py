@@ -13,7 +13,9 @@ MAX_HITS = 300
 WEIGHTS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """Weights of the commits of a file whose messages are most like the question."""
 
-INSERT_COMMIT = "INSERT INTO commits(object, subject) VALUES (?, ?) RETURNING id"
+INSERT_COMMIT = (
+    "INSERT INTO commits(object, subject) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id"
+)
 INSERT_MESSAGE = "INSERT INTO messages(rowid, body) VALUES (?, ?)"
 INSERT_CHANGE = "INSERT INTO changes(commit_id, path) VALUES (?, ?)"
 CLEAR = (
@@ -41,11 +43,11 @@ class Commits:
         return dict(self._db.rows("SELECT object, id FROM commits"))
 
     def add(self, commits: Iterable[CommitRow]) -> None:
-        """Add commits that are not in the index, in one transaction."""
+        """Add commits, in one transaction; leave those that another process has added meanwhile."""
         with self._db.batch():
             for commit in commits:
-                key = self._db.value(INSERT_COMMIT, (commit.object, commit.subject))
-                if commit.files:
+                added = self._db.rows(INSERT_COMMIT, (commit.object, commit.subject))
+                for (key,) in added if commit.files else ():
                     self._db.rows(INSERT_MESSAGE, (key, " ".join(commit.words)))
                     self._db.execute_many(INSERT_CHANGE, ((key, path) for path in commit.files))
 

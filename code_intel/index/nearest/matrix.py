@@ -45,6 +45,10 @@ class VectorMatrix:
         self._db = database
         self._cached: _Snapshot | None = None
 
+    def clear(self) -> None:
+        """Free the memory; the next call reads the vectors again."""
+        self._cached = None
+
     def cosines(self, generation: Generation, query: "Vectors") -> "tuple[Ids, Vectors]":
         """Return the chunk ids of all vectors, and the cosine of each with `query`.
 

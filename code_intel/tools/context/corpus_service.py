@@ -23,6 +23,8 @@ from code_intel.config import (
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import ENGINES, EngineSpec, LazyEmbedder
 from code_intel.errors import EmbeddingError, UsageError
+from code_intel.forest.current_hits import Found, current, found_in, is_behind
+from code_intel.forest.ranking.evidence import FoundWords
 from code_intel.forest.ranking.question import embedded
 from code_intel.forest.ranking.search import search as search_forest
 from code_intel.forest.ranking.search import search_words, within
@@ -132,7 +134,10 @@ class CorpusService:
         finally:  # not earlier, because a scan would slow this search down
             self.index.request_scan()
         notes = () if hits else self._filter_notes(directory, file_pattern)
-        return SearchAnswer(tuple(hits), self.freshness((*degraded, *not_shared, *notes)))
+        found = self.freshness((*degraded, *not_shared, *notes))
+        return SearchAnswer(
+            tuple(hits), replace(found, state="stale") if is_behind(found) else found
+        )
 
     def _search_map(
         self, query: str, top_k: int, directory: str, file_pattern: str
@@ -174,23 +179,31 @@ class CorpusService:
         with ThreadPoolExecutor(1, thread_name_prefix="question") as pool:
             embedding = pool.submit(self.question, query)
             # Not in the snapshot below: it would keep other calls waiting for the model, too.
-            words = search_words(store, query, directory, file_pattern)
+            first = search_words(store, query, directory, file_pattern)
             question = embedding.result()
-        with store.snapshot():  # the active vectors may be replaced at any time
-            comparable = self.comparable(question)
-            hits = search_forest(
-                store,
-                query,
-                comparable.vector,
-                top_k=top_k,
-                directory=directory,
-                file_pattern=file_pattern,
-                bases=bases(self.index.config),
-                own=store if own else None,
-                words=words,
-                explain=explain,
-            )
-        return hits, comparable.degraded
+        degraded: tuple[str, ...] = ()
+
+        def ask(words: FoundWords | None) -> Found:
+            nonlocal degraded
+            with store.snapshot():  # the active vectors may be replaced at any time
+                comparable = self.comparable(question)
+                degraded = comparable.degraded
+                hits = search_forest(
+                    store,
+                    query,
+                    comparable.vector,
+                    top_k=top_k,
+                    directory=directory,
+                    file_pattern=file_pattern,
+                    bases=bases(self.index.config),
+                    own=store if own else None,
+                    words=words,
+                    explain=explain,
+                )
+                return found_in(store, hits)
+
+        hits, notes = current(self.index, ask(first), partial(ask, None))
+        return hits, (*degraded, *notes)
 
     def _folder(self, directory: str) -> str:
         """Return a folder relative to the config's folder; empty if it contains all documents."""

@@ -124,9 +124,10 @@ def _around(
 
 
 def _clipped(line: str, column: int, max_chars: int) -> str:
-    """Return a line cut to `max_chars`, from somewhat before the column on."""
-    start = max(0, min(column - max_chars // 4, len(line) - max_chars))
-    return line[start : start + max_chars]
+    """Return a line cut to `max_chars`, from somewhat before the column on; it ends as before."""
+    text = line.rstrip("\r\n")
+    start = max(0, min(column - max_chars // 4, len(text) - max_chars))
+    return text[start : start + max_chars] + line[len(text) :]
 
 
 def within(rows: Iterable[RowT], budget: int = MAX_ROW_TOKENS) -> list[RowT]:

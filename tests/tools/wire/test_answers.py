@@ -75,6 +75,18 @@ def test_a_long_line_is_cut_around_the_match() -> None:
     assert len(shown) <= 160
 
 
+def test_a_line_that_is_cut_remains_a_line() -> None:
+    lines = [f"{number}{'x' * 200}\n" for number in range(5)]
+    hit = Hit("a.py", "".join(lines), 0, 0.5, 1.0, start_line=1, end_line=5)
+    for budget in range(0, 400, 10):
+        (((cut, text),), _) = fit([hit], budget)
+        shown = text.splitlines()
+        assert len(shown) == cut.end_line - cut.start_line + 1
+        assert all(
+            line.startswith(str(number)) for number, line in enumerate(shown, cut.start_line - 1)
+        )
+
+
 @given(st.lists(st.dictionaries(st.sampled_from("ab"), TEXTS, max_size=2), max_size=40))
 def test_rows_are_a_non_empty_prefix_within_the_cap(
     rows: list[dict[str, str]],

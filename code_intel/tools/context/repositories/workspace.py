@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from code_intel.config import Settings
+from code_intel.config.confinement import could_be_written_by
 from code_intel.errors import StorageError
 from code_intel.foundation import durable, revisions
-from code_intel.foundation.state_folder import is_within, project_digest
+from code_intel.foundation.state_folder import project_digest
 from code_intel.index.safe_files import read_plain
 
 FORMAT = 1
@@ -42,7 +43,7 @@ def read_workspace(settings: Settings) -> tuple[WorkspaceEntry, ...]:
     Raises:
         StorageError: The list cannot be read, or a newer version wrote it.
     """
-    if is_within(settings.state_dir, settings.root):
+    if could_be_written_by(settings.root, settings.state_dir):
         return ()
     file = workspace_file(settings)
     try:
