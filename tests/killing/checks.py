@@ -27,6 +27,7 @@ from code_intel.operations.doctor import examine_project
 from code_intel.planning import keeping, knowledge, place
 from code_intel.records import Agreement
 from code_intel.session import journal
+from code_intel.session.phases import Intent
 from code_intel.tools.context.gateway import sessions_of
 from faulty_disk import leftovers
 from killing.scene import ABSENT, CONFIRMED, MARK, THERE, Scene, State, Thing
@@ -63,6 +64,7 @@ def faults(scene: Scene, observed: Path) -> Iterator[str]:
         plan_root = place.root_of(settings)
         keeping.save(plan_root, kept_plans.plan())
         knowledge.write(plan_root, kept_plans.plan())
+        journal.create(sessions_of(settings), Intent.MODIFY, "check")
         if sync(settings, datetime.now(UTC)).steps and sync(settings, datetime.now(UTC)).steps:
             yield "pairs are not settled"
     except CodeIntelError as error:
