@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from code_intel.chunking.languages import Language, grammar_of
-from code_intel.chunking.timed_parse import parse_within
+from code_intel.foundation.timed_parse import parse_within
 
 if TYPE_CHECKING:
     from tree_sitter import Node, QueryCursor

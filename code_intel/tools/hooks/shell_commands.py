@@ -13,7 +13,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from code_intel.chunking.timed_parse import parse_within
+from code_intel.foundation.timed_parse import parse_within
 from code_intel.tools.hooks.patches import diffed_files, patched_files
 from code_intel.tools.hooks.shell_programs import searched_by, written_by
 

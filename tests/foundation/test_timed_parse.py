@@ -8,7 +8,7 @@ from sys import getrefcount
 
 from code_intel.chunking import parse_file
 from code_intel.chunking.languages import grammar_of, row_of
-from code_intel.chunking.timed_parse import PIECE_BYTES, parse_within
+from code_intel.foundation.timed_parse import PIECE_BYTES, parse_within
 from code_intel.tools.hooks.shell_commands import read_command
 
 PYTHON = "def greet(name):\n    return name + 'ä'\n\n"
