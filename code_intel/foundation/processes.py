@@ -126,21 +126,6 @@ async def start(
     return process
 
 
-def start_python(module: str) -> "subprocess.Popen[bytes]":
-    """Start one of our modules as a program that reads requests from stdin and ends with it.
-
-    Raises:
-        OSError: It cannot be started.
-    """
-    # -P: nothing is imported from the current folder, which may be a project's.
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", module],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-
-
 async def end(process: Process) -> None:
     """Kill the process and its children, and wait for it."""
     with anyio.CancelScope(shield=True):

@@ -266,11 +266,14 @@ class _Examiner:
 
     def _has_real_path(self, folder: str) -> bool:
         """Return whether no part of an absolute path is a link."""
-        known = self._is_real.get(folder)
-        if known is None:
-            above = self._has_real_path(folder.rpartition(os.sep)[0])
-            known = self._is_real[folder] = above and not os.path.islink(folder)  # noqa: PTH114
-        return known
+        unknown = []
+        while (is_real := self._is_real.get(folder)) is None:
+            unknown.append(folder)
+            folder = folder.rpartition(os.sep)[0]
+        for below in reversed(unknown):
+            is_real = is_real and not os.path.islink(below)  # noqa: PTH114
+            self._is_real[below] = is_real
+        return is_real
 
 
 def _skip_reason(name: str, info: os.stat_result) -> str:

@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from code_intel.config import IndexConfig
-from code_intel.foundation.processes import start_python
 from code_intel.index.reading import readers
 from code_intel.index.reading.batches import FileToRead
+from code_intel.index.reading.readers import start_process
 from code_intel.index.skipped import BINARY
 from code_intel.index.store import Store
 from code_intel.index.sync import sync
 
 FILES = 450
 """More than two batches."""
-READER = "code_intel.index.reading.reader_process"
 
 Processes = Callable[[int], None]
 
@@ -79,21 +78,21 @@ def test_files_of_a_process_that_was_killed_are_read_all_the_same(
     alone = indexed(config, tmp_path / "alone.db")
     started = []
 
-    def start_and_kill_the_first(module: str) -> "subprocess.Popen[bytes]":
-        started.append(start_python(module))
+    def start_and_kill_the_first() -> "subprocess.Popen[bytes]":
+        started.append(start_process())
         if len(started) == 1:
             started[0].kill()
             started[0].wait()
         return started[-1]
 
-    monkeypatch.setattr(readers, "start_python", start_and_kill_the_first)
+    monkeypatch.setattr(readers, "start_process", start_and_kill_the_first)
     processes(2)
     assert indexed(config, tmp_path / "together.db") == alone
     assert [process.poll() is not None for process in started] == [True, True]
 
 
 def test_a_reader_ends_when_its_parent_does() -> None:
-    with start_python(READER) as process:
+    with start_process() as process:
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait(60) == 0
@@ -104,11 +103,11 @@ def test_a_stop_ends_the_processes(
 ) -> None:
     started = []
 
-    def start(module: str) -> "subprocess.Popen[bytes]":
-        started.append(start_python(module))
+    def start() -> "subprocess.Popen[bytes]":
+        started.append(start_process())
         return started[-1]
 
-    monkeypatch.setattr(readers, "start_python", start)
+    monkeypatch.setattr(readers, "start_process", start)
     processes(2)
     names = sorted(config.folder.iterdir())
     batch = [FileToRead(path.name, str(path), path.stat().st_size) for path in names]

@@ -9,11 +9,11 @@ import os
 import pickle
 import select
 import subprocess
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 
-from code_intel.foundation.processes import start_python
 from code_intel.index.reading.batches import Batch, FileToRead, read_batch
 
 MIN_FILES = 1000
@@ -93,9 +93,11 @@ class _Reader:
 
     def answer(self, stop: Stop) -> Batch | None:
         """Return what was read; None if the process failed, or `stop` returned True."""
-        while not self._ready.poll(POLL_MS):
+        is_ready = False
+        while not is_ready:
             if stop():
                 return None
+            is_ready = bool(self._ready.poll(POLL_MS))
         try:
             return _checked(pickle.load(self._answers))  # noqa: S301 - from our child
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
@@ -116,8 +118,23 @@ def _checked(batch: object) -> Batch:
     return batch
 
 
+def start_process() -> "subprocess.Popen[bytes]":
+    """Start a process that reads batches, and ends when its stdin closes.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    # -P: nothing is imported from the current folder, which may be a project's.
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "code_intel.index.reading.reader_process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
 def _start() -> _Reader | None:
     try:
-        return _Reader(start_python("code_intel.index.reading.reader_process"))
+        return _Reader(start_process())
     except OSError:
         return None

@@ -49,7 +49,8 @@ def smuggle(root: Path, agreement: Agreement = SMUGGLED) -> Path:
 
 
 def confirmed(root: Path, path: Path | None = None, **given: object) -> bool:
-    settings: Settings = replace(load_settings(root, {}), **given)  # type: ignore[arg-type]
+    environ = {"CODE_INTEL_OUTSIDE_FOLDERS": str(root.parent)}
+    settings: Settings = replace(load_settings(root, environ), **given)  # type: ignore[arg-type]
     path = path or next(iter(sorted(settings.agreements.glob("ログイン*.md"))))
     with open_state(settings.state, create=False) as state:
         return is_confirmed(settings, load(path), state)
