@@ -1,6 +1,5 @@
 """Run embedding threads at low priority."""
 
-import ctypes
 import os
 import sys
 import threading
@@ -26,13 +25,6 @@ def thread_count(setting: int) -> int:
 def worker_pool(count: int) -> ThreadPoolExecutor:
     """Return a pool of low-priority threads; threads that they start inherit the priority."""
     return ThreadPoolExecutor(count, thread_name_prefix="embed", initializer=_lower_priority)
-
-
-def release_memory() -> None:
-    """Return freed memory to the system; the C library would otherwise keep it on Linux."""
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError):  # musl has no malloc_trim
-            ctypes.CDLL(None).malloc_trim(0)
 
 
 def _lower_priority() -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from code_intel.embedding.background import release_memory
 from code_intel.embedding.engine import Embedder
 from code_intel.embedding.recent_vectors import RecentVectors
 from code_intel.errors import EmbeddingError
+from code_intel.foundation.heap import release_memory
 
 if TYPE_CHECKING:
     import numpy as np

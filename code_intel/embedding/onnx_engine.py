@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from code_intel.embedding import weights
-from code_intel.embedding.background import release_memory, thread_count, worker_pool
+from code_intel.embedding.background import thread_count, worker_pool
 from code_intel.embedding.engine import (
     MAX_EMBEDDED_QUERY_CHARS,
     MAX_PASSAGE_CHARS,
@@ -25,6 +25,7 @@ from code_intel.embedding.engine import (
 from code_intel.embedding.tokenizer import PAD, Tokenizer
 from code_intel.embedding.weights import INNER_WIDTH, LAYERS, POSITIONS, WIDTH, Weights
 from code_intel.errors import EmbeddingError
+from code_intel.foundation.heap import release_memory
 from code_intel.foundation.installing import install_command, version_of
 
 if TYPE_CHECKING:
