@@ -1,14 +1,14 @@
 """Everything that reads bytes of others, fed with changed inputs.
 
     python -m benchmarks.fuzz [--target NAME…] [--inputs N] [--seconds S] [--seed N]
-        [--no-growth] [--keep FOLDER] [--json OUT]
+        [--no-growth | --patterns N] [--keep FOLDER] [--json OUT]
 
 Each target (`tests/fuzzing/targets.py`) runs in a process of its own. A row has the inputs, how
 many a second, the lines of its modules that were reached, the slowest inputs by size, how much the
 peak of the memory grew, and the steepest growth of the time as sizes double (1 is linear, 2
-quadratic). SECONDS limit each target. An error that the target does not document, or a growth above
-1.5, is a finding; it ends the run with exit code 1. --keep writes the inputs of findings to a
-folder.
+quadratic). SECONDS limit each target. PATTERNS is how many repeated texts grow, chosen by the seed
+(all by default). An error that the target does not document, or a growth above 1.5, is a finding;
+it ends the run with exit code 1. --keep writes the inputs of findings to a folder.
 """
 
 import argparse
@@ -38,8 +38,8 @@ HEAD = (
 Result = tuple[Report, list[Growth]]
 
 
-def run(name: str, inputs: int, seed: int, seconds: float, *, with_growth: bool) -> Result:
-    """Fuzz a target in a child, whose memory is limited."""
+def run(name: str, inputs: int, seed: int, seconds: float, patterns: int | None) -> Result:
+    """Fuzz a target in a child, whose memory is limited; let some patterns grow (None: all)."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -52,7 +52,7 @@ def run(name: str, inputs: int, seed: int, seconds: float, *, with_growth: bool)
                 target = TARGETS[name](Path(folder))
                 until = time.monotonic() + seconds
                 report = fuzz(target, inputs, seed=seed, until=until, package=ROOT / "code_intel")
-                grown = list(growth(target)) if with_growth else []
+                grown = list(growth(target, patterns=patterns, seed=seed))
             with os.fdopen(writer, "wb") as pipe:
                 pipe.write(pickle.dumps((report, grown)))
             code = 0
@@ -102,16 +102,16 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-growth", action="store_true")
+    growing = parser.add_mutually_exclusive_group()
+    growing.add_argument("--no-growth", action="store_const", const=0, dest="patterns")
+    growing.add_argument("--patterns", type=int)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     rows, everything = [], []
     print(HEAD, flush=True)
     for name in args.target:
-        report, grown = run(
-            name, args.inputs, args.seed, args.seconds, with_growth=not args.no_growth
-        )
+        report, grown = run(name, args.inputs, args.seed, args.seconds, args.patterns)
         found = findings(name, report, grown)
         print(line(name, report, grown, found), *found, sep="\n", flush=True)
         everything += found

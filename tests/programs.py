@@ -22,6 +22,21 @@ def quick_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
+def benchmark(name: str, *words: str) -> str:
+    """Run a benchmark; return its output, or fail with it."""
+    ran = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", *words],
+        cwd=TESTS.parent,
+        env=os.environ | {"PYTHONPATH": str(TESTS.parent)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout + ran.stderr
+    return ran.stdout
+
+
 def output_of(program: Path, *words: str) -> str:
     """Run a program with an empty folder as its first argument.
 

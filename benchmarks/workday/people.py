@@ -1,6 +1,6 @@
 """Those who work on the project: an editor, three clients that ask, a client with hooks, a learner.
 
-Each is a task with its own random numbers. What they are told is compared with the tree at once.
+Each is a task with its own random numbers. Each answer is compared with the tree at once.
 """
 
 import json

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from code_intel.chunking.languages import Language, grammar_of
+from code_intel.foundation.timed_parse import parse_within
 
 if TYPE_CHECKING:
     from tree_sitter import Node, QueryCursor
@@ -28,7 +29,6 @@ OVERLAP_BYTES = 1 << 10
 """Overlap of two pieces, so that one of them contains the head of each definition."""
 MAX_ERROR_TOKENS = 10_000
 """A query on more consecutive unparsed tokens would not finish."""
-_READ_BYTES = 1 << 16
 
 
 def parse(
@@ -55,14 +55,7 @@ def parse(
     grammar, query = grammar_of(language)
     deadline = monotonic() + PARSE_TIMEOUT_S
     try:
-        root = (
-            Parser(grammar)
-            .parse(
-                lambda offset, _: encoded[offset : offset + _READ_BYTES],
-                progress_callback=lambda _offset, _error: monotonic() > deadline,
-            )
-            .root_node
-        )
+        root = parse_within(PARSE_TIMEOUT_S, Parser(grammar), encoded).root_node
     except ValueError:
         raise ValueError("takes too long to parse") from None
     if root.has_error and _is_mostly_errors(root):

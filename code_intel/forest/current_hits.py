@@ -20,25 +20,25 @@ MAX_TURNS = 3
 CHANGED = "of the answer changed after it was indexed"
 
 
-class Found(NamedTuple):
+class FoundHits(NamedTuple):
     """Hits, and the sizes and times that the index had of their files in the same snapshot."""
 
     hits: list[Hit]
     files: Mapping[str, tuple[int, int]]
 
 
-def found_in(store: Store, hits: list[Hit]) -> Found:
+def found_in(store: Store, hits: list[Hit]) -> FoundHits:
     """Return hits with the files that they come from; call it in the snapshot of the search."""
     files = {}
     for name in dict.fromkeys(hit.document for hit in hits if not hit.foreign):
         known = store.document(name)
         if known is not None:  # a page of a query plan is not a file of the index
             files[name] = known.size, known.mtime_ns
-    return Found(hits, files)
+    return FoundHits(hits, files)
 
 
 def current(
-    index: Index, found: Found, ask_again: Callable[[], Found]
+    index: Index, found: FoundHits, ask_again: Callable[[], FoundHits]
 ) -> tuple[list[Hit], tuple[str, ...]]:
     """Return hits as their files are now, and a note if some are not."""
     for _ in range(1, MAX_TURNS):
@@ -56,7 +56,7 @@ def is_behind(found: Freshness) -> bool:
     return found.state == "fresh" and any(note.endswith(CHANGED) for note in found.degraded)
 
 
-def _changed(index: Index, found: Found) -> list[str]:
+def _changed(index: Index, found: FoundHits) -> list[str]:
     """Return the documents whose size or time is not that of the index."""
     changed = []
     for name, indexed in found.files.items():

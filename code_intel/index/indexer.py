@@ -28,7 +28,7 @@ from code_intel.index.store import Store
 from code_intel.index.sync import sync
 from code_intel.index.vectors import embed_pending
 from code_intel.index.walk import Scan, document_name
-from code_intel.index.watching.named import NamedFiles
+from code_intel.index.watching.named import ChangedFiles
 from code_intel.index.watching.watch import Watch
 
 log = logging.getLogger(__name__)
@@ -110,7 +110,7 @@ class Indexer:
         self._activity = activity or Activity()
         self._interval = interval
         self._wake = threading.Event()
-        self._named: NamedFiles | None = None
+        self._named: ChangedFiles | None = None
         self._own = OwnNames(config)
         self._folder = os.path.realpath(config.folder)
         self._watch = Watch(self._wake.set, self._is_wanted)
@@ -234,7 +234,7 @@ class Indexer:
             return
         self.status.scanning = True
         changes, watched = self._watch.take(), self._watch.folders
-        named = self._named = self._named or NamedFiles(store, self.config)
+        named = self._named = self._named or ChangedFiles(store, self.config)
         if not watched.isdisjoint(changes.paths):
             self._watch.outdate()
         is_few = len(changes.paths) <= FEW_CHANGES

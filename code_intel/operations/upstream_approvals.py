@@ -30,7 +30,7 @@ VARIABLES = "It uses these variables of your environment: {names}."
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
 
 
-class Proposal(NamedTuple):
+class ProposedUpstream(NamedTuple):
     """A definition of the file.
 
     Attributes:
@@ -50,12 +50,12 @@ class Proposal(NamedTuple):
     problem: str
 
 
-def proposals(settings: Settings) -> list[Proposal]:
+def proposals(settings: Settings) -> list[ProposedUpstream]:
     """Return the definitions of a project."""
     return [_proposal(settings, config) for config in settings.upstreams.values()]
 
 
-def proposal(settings: Settings, name: str) -> Proposal:
+def proposal(settings: Settings, name: str) -> ProposedUpstream:
     """Return one definition.
 
     Raises:
@@ -137,7 +137,7 @@ def _rows(file: Path) -> list[Row]:
         ) from error
 
 
-def _proposal(settings: Settings, config: UpstreamConfig) -> Proposal:
+def _proposal(settings: Settings, config: UpstreamConfig) -> ProposedUpstream:
     definition = dict(config.definition)
     effects = (
         _of_url(settings, definition)
@@ -151,7 +151,7 @@ def _proposal(settings: Settings, config: UpstreamConfig) -> Proposal:
     if word := mixed_word(_texts(definition)):
         effects.append(LOOKS_LIKE.format(word=ascii(word)))
     problem = "" if config.is_approved else config.problem
-    return Proposal(
+    return ProposedUpstream(
         config.name, config.digest, definition, config.is_approved, tuple(effects), problem
     )
 

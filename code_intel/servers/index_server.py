@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from code_intel.foundation.heap import use_one_heap
 from code_intel.records import VERIFICATION_SCORE, Corpus, Freshness
 from code_intel.servers.protocol import ServerSpec, ToolCall, ToolServer, build
 from code_intel.tools.declaration import Answer, Tool
@@ -55,6 +56,7 @@ def build_index_server(
 
 def start_indexers(*services: "CorpusService") -> None:
     """Start the indexers of these corpora, in a process that answers more than one question."""
+    use_one_heap()
     for service in services:
         service.embedder.is_long_lived = True
         service.index.start()  # on the event loop, so that nothing closes it meanwhile

@@ -15,6 +15,7 @@ _SOURCES = (
     "foundation/redaction.py",
     "foundation/secret_patterns.py",
     "foundation/text.py",
+    "foundation/timed_parse.py",
     "index/rows.py",
     "records.py",
 )

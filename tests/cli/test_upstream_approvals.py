@@ -110,7 +110,7 @@ def test_a_terminal_shows_the_definition_and_asks(hostile: Project, typed: str) 
 
 
 def on_terminal(project: Project, typed: str, *words: str) -> str:
-    """Run a command in a terminal in which somebody types; return what it shows."""
+    """Run a command in a terminal, and type the answer; return what it shows."""
     propose(project.root, map={"command": "sh", "args": ["-c", "dangerous"]})
     controller, terminal = os.openpty()
     line = [str(BIN / "code-intel"), *words]
@@ -271,7 +271,7 @@ def test_a_file_of_approvals_that_others_could_write_does_not_count(
     assert not is_approved(hostile)
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"no line of ours\n\n", b"a b c d\n", b"\0" * 64])
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"another format\n\n", b"a b c d\n", b"\0" * 64])
 def test_a_damaged_file_of_approvals_approves_nothing(hostile: Project, content: bytes) -> None:
     approve(hostile)
     approvals(hostile).write_bytes(content)

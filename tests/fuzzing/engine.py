@@ -181,9 +181,21 @@ def changed(
     return bytes(draft.data[: min(longest, limit)])
 
 
-def growth(target: Target, doublings: int = 4) -> "Iterator[Growth]":
-    """Measure how the time grows with the size, for each seed and word repeated, and nested."""
-    for name, pattern in _patterns(target):
+def growth(
+    target: Target, doublings: int = 4, *, patterns: int | None = None, seed: int = 1
+) -> "Iterator[Growth]":
+    """Measure how the time grows with the size, for each seed and word repeated, and nested.
+
+    Args:
+        target: What reads the texts.
+        doublings: How often the size doubles.
+        patterns: How many of them to try, chosen by the seed; None for all.
+        seed: Of the choice.
+    """
+    chosen = list(_patterns(target))
+    if patterns is not None and patterns < len(chosen):
+        chosen = random.Random(seed).sample(chosen, patterns)
+    for name, pattern in chosen:
         times = []
         for size in (target.steady << step for step in range(doublings + 1)):
             if size > target.limit:

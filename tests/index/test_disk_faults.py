@@ -1,8 +1,6 @@
 """Interrupt the product at a sample of its operations on files; see `benchmarks/fault_sweep.py`."""
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from code_intel.foundation import durable
 from faulty_disk import DIED, REFUSED, TAKEN
 from faulty_machine import WAYS, operations, outcome
 from faulty_works import WORKS
-from programs import TESTS, output_of
+from programs import benchmark, output_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks, and reads /proc")
 OLD, NEW = b"old\n", b"new\n"
@@ -20,18 +18,9 @@ OLD, NEW = b"old\n", b"new\n"
 
 def swept(*words: str) -> int:
     """Run the sweep; return the number of points, or fail with its output."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "benchmarks.fault_sweep", *words],
-        cwd=TESTS.parent,
-        env=os.environ | {"PYTHONPATH": str(TESTS.parent)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout + ran.stderr
-    found = re.search(r"(\d+) points, 0 faults", ran.stdout)
-    assert found, ran.stdout
+    ran = benchmark("fault_sweep", *words)
+    found = re.search(r"(\d+) points, 0 faults", ran)
+    assert found, ran
     return int(found[1])
 
 

@@ -27,8 +27,9 @@ from code_intel.operations.doctor import examine_project
 from code_intel.planning import keeping, knowledge, place
 from code_intel.records import Agreement
 from code_intel.session import journal
+from code_intel.session.phases import Intent
+from code_intel.tools.context.client_sessions import write_binding
 from code_intel.tools.context.gateway import sessions_of
-from faulty_disk import leftovers
 from killing.scene import ABSENT, CONFIRMED, MARK, THERE, Scene, State, Thing
 from programs import git
 
@@ -63,14 +64,17 @@ def faults(scene: Scene, observed: Path) -> Iterator[str]:
         plan_root = place.root_of(settings)
         keeping.save(plan_root, kept_plans.plan())
         knowledge.write(plan_root, kept_plans.plan())
+        _, handle = journal.create(sessions_of(settings), Intent.MODIFY, "check")
+        write_binding(settings, "check", handle)
         if sync(settings, datetime.now(UTC)).steps and sync(settings, datetime.now(UTC)).steps:
             yield "pairs are not settled"
     except CodeIntelError as error:
         yield f"the next start fails: {error.message}"
         return
     yield from _doctor(scene)
-    if left := [*leftovers(scene.place), *(path.name for path in scene.place.rglob("*.part"))]:
-        yield f"files were left: {left}"
+    left = [*scene.place.rglob("*.tmp"), *scene.place.rglob("*.part")]
+    if left:
+        yield f"files were left: {[str(path.relative_to(scene.place)) for path in left]}"
     aside = [*scene.place.rglob("*-bak*"), *scene.place.rglob("*corrupt-*")]
     if aside:
         yield f"databases were set aside: {[path.name for path in aside]}"

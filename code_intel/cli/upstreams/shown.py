@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from code_intel.foundation.text import visible, visible_json
-from code_intel.operations.upstream_approvals import Proposal
+from code_intel.operations.upstream_approvals import ProposedUpstream
 
 
 def show(args: argparse.Namespace, data: Mapping[str, Any], lines: Sequence[str]) -> None:
@@ -19,7 +19,7 @@ def show(args: argparse.Namespace, data: Mapping[str, Any], lines: Sequence[str]
     print(visible_json(text) if args.json else text, flush=True)
 
 
-def proposal_data(proposal: Proposal) -> dict[str, Any]:
+def proposal_data(proposal: ProposedUpstream) -> dict[str, Any]:
     """Return a definition as JSON."""
     return {
         "name": proposal.name,
@@ -31,7 +31,7 @@ def proposal_data(proposal: Proposal) -> dict[str, Any]:
     }
 
 
-def proposal_lines(proposal: Proposal) -> list[str]:
+def proposal_lines(proposal: ProposedUpstream) -> list[str]:
     """Return a definition as text: each value in a line of its own."""
     standing = "approved" if proposal.is_approved else "not approved"
     lines = [f"{proposal.name}: {standing}, digest {proposal.digest}"]

@@ -25,7 +25,7 @@ RULES = frozenset({".gitignore", ".gitmodules", ".git", *TOOL_MARKERS})
 """Files that decide about others."""
 
 
-class NamedFiles:
+class ChangedFiles:
     """Files of one index that may have changed.
 
     Args:

@@ -23,7 +23,7 @@ from code_intel.config import (
 from code_intel.embedding.cache import VectorCache
 from code_intel.embedding.lazy import ENGINES, EngineSpec, LazyEmbedder
 from code_intel.errors import EmbeddingError, UsageError
-from code_intel.forest.current_hits import Found, current, found_in, is_behind
+from code_intel.forest.current_hits import FoundHits, current, found_in, is_behind
 from code_intel.forest.ranking.evidence import FoundWords
 from code_intel.forest.ranking.question import embedded
 from code_intel.forest.ranking.search import search as search_forest
@@ -183,7 +183,7 @@ class CorpusService:
             question = embedding.result()
         degraded: tuple[str, ...] = ()
 
-        def ask(words: FoundWords | None) -> Found:
+        def ask(words: FoundWords | None) -> FoundHits:
             nonlocal degraded
             with store.snapshot():  # the active vectors may be replaced at any time
                 comparable = self.comparable(question)

@@ -11,9 +11,9 @@ from contextlib import suppress
 from functools import cache
 from itertools import islice, product
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from code_intel.foundation.timed_parse import parse_within
 from code_intel.tools.hooks.patches import diffed_files, patched_files
 from code_intel.tools.hooks.shell_programs import searched_by, written_by
 
@@ -36,7 +36,6 @@ _MAX_VALUES = 20
 _MAX_DEPTH = 3
 """Maximum depth of `bash -c` within `bash -c`."""
 _MAX_NODES = 20_000
-_READ_BYTES = 1 << 16
 _MAX_TREE_DEPTH = 200
 """Maximum nesting of a command."""
 _WRITE_OPERATORS = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
@@ -274,18 +273,9 @@ def _parsed(parser: "Parser", command: str) -> "Tree":
     command = command.replace("\0", " ")  # no program gets them, and they slow the parser down
     for part in (command, command[:START_CHARS]):
         with suppress(ValueError):
-            return _parsed_in_time(parser, part.encode("utf-8", "replace"))
+            return parse_within(PARSE_TIMEOUT_S, parser, part.encode("utf-8", "replace"))
         parser.reset()
     return parser.parse(b"")
-
-
-def _parsed_in_time(parser: "Parser", text: bytes) -> "Tree":
-    """Parse a text; raises ValueError if that takes too long."""
-    deadline = monotonic() + PARSE_TIMEOUT_S
-    return parser.parse(
-        lambda offset, _: text[offset : offset + _READ_BYTES],
-        progress_callback=lambda _offset, _error: monotonic() > deadline,
-    )
 
 
 def _text(node: "Node") -> str:
