@@ -11,7 +11,7 @@ from collections.abc import Sequence
 INTERRUPTED = {
     "error": "interrupted",
     "message": "The server ended during this call. The call may have taken effect or not.",
-    "hint": "Check with get_session_status or by reading; then call it again if it is missing.",
+    "hint": "Read what it should have changed. Call it again if the change is missing.",
 }
 """The answer to an open call that may change something."""
 
