@@ -18,6 +18,7 @@ from code_intel.embedding import (
 )
 from code_intel.embedding.engine import Embedder, same_space
 from code_intel.embedding.engine_handle import EngineHandle
+from code_intel.embedding.model_process import EngineName, ModelProcess, has_processes
 from code_intel.errors import EmbeddingError
 from code_intel.foundation.installing import install_command
 from code_intel.records import Corpus
@@ -125,7 +126,7 @@ class LazyEmbedder:
     Attributes:
         is_long_lived: Whether this process answers many questions. If so, questions also use the
             forest's engine, which takes seconds to load but is usually five times as fast
-            (docs/decisions/0024, 0079).
+            (docs/decisions/0024, 0079), and each engine has a process of its own (0106).
     """
 
     def __init__(
@@ -316,7 +317,7 @@ class LazyEmbedder:
         return self._handles[key]
 
     def _load(self, engine: EngineSpec) -> Embedder:
-        loaded = engine.load(self._model, self._settings.embedding_threads)
+        loaded = self._started(engine)
         if engine.dimensions == 0 and loaded.dimensions != self._config.dimensions:
             raise EmbeddingError(
                 f"{self._model} has vectors of length {loaded.dimensions}, but model.dimensions"
@@ -324,6 +325,14 @@ class LazyEmbedder:
                 hint=f"Set model.dimensions to {loaded.dimensions}.",
             )
         return loaded
+
+    def _started(self, engine: EngineSpec) -> Embedder:
+        """Return the engine, in a process of its own if this one lives long."""
+        threads = self._settings.embedding_threads
+        if self.is_long_lived and engine in ENGINES and has_processes():
+            with suppress(OSError):
+                return ModelProcess(EngineName(engine.name, self._model, threads))
+        return engine.load(self._model, threads)
 
     def _why_no_engine(self) -> str:
         if not self._candidates["question"]:

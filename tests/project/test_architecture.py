@@ -69,7 +69,12 @@ def test_no_module_has_a_vague_name() -> None:
 
 STARTERS = {"run", "Popen", "open_process", "run_process", "check_output", "check_call", "call"}
 """Functions of `subprocess` and `anyio` that start a program."""
-STARTING_MODULES = {"foundation/git.py", "foundation/processes.py", "index/reading/readers.py"}
+STARTING_MODULES = {
+    "embedding/model_process.py",
+    "foundation/git.py",
+    "foundation/processes.py",
+    "index/reading/readers.py",
+}
 
 
 def test_only_the_named_modules_start_programs_and_never_with_the_stdin_of_a_client() -> None:
