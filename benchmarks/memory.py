@@ -3,7 +3,8 @@
     python benchmarks/memory.py [--project FOLDER] [--rest SECONDS] [--json OUT]
 
 Proportional set size from /proc (Linux) divides shared pages among the processes that share them,
-so the sum is the real memory of the four. They are measured twice: with relays, and each in a
+so the sum is the real memory of the four and of the processes that they start. They are
+measured twice: with relays, and each in a
 process of its own (`one_process`). Without --project: a set-up copy of the tests' small shop. Code
 is added to it, so that one server embeds (the highest sum seen). Then it is left alone for longer
 than a model is kept (one minute here). Limits: 350 MB after questions, 120 MB idle.
@@ -43,38 +44,55 @@ CALM = 4
 QUESTIONS = ("ログイン機能", "where is the shipping fee computed", "在庫を減らす処理")
 
 
-def servers_below(pid: int) -> dict[int, str]:
-    """Return the command line of every child of a process."""
+def processes() -> dict[int, tuple[int, str]]:
+    """Return the parent and the command line of every process."""
     found = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
-                parent = int(
-                    (folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
-                )
+                stat = (folder / "stat").read_text(encoding="utf-8")
                 words = (folder / "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if parent == pid:
-                found[int(folder.name)] = b" ".join(words).decode()
+            parent = int(stat.rpartition(")")[2].split()[1])
+            found[int(folder.name)] = parent, b" ".join(words).decode()
+    return found
+
+
+def below(pid: int) -> list[int]:
+    """Return a process and all that it and its children have started."""
+    found, all_processes = [pid], processes()
+    for each in found:
+        found += [other for other, (parent, _) in all_processes.items() if parent == each]
     return found
 
 
 def pss(pid: int, kind: str = "Pss") -> float:
     """Return a process's proportional set size in MB, or that of one kind of memory."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")) / 1024
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
+    except OSError:  # it has just ended
+        return 0.0
+    sizes = (int(line.split()[1]) for line in lines if line.startswith(f"{kind}:"))
+    return next(sizes, 0) / 1024
 
 
-def measure(names: dict[int, str], kind: str = "Pss") -> dict[str, float]:
-    """Return PSS in MB by server."""
+def servers() -> dict[str, int]:
+    """Return the process of each server that this one has started."""
+    own = {pid: line for pid, (parent, line) in processes().items() if parent == os.getpid()}
     return {
-        name: round(pss(next(pid for pid, line in names.items() if marks in line), kind), 1)
-        for name, marks in MARKS.items()
+        name: next(pid for pid, line in own.items() if mark in line) for name, mark in MARKS.items()
     }
 
 
-async def highest(names: dict[int, str], project: Path, ask: Client) -> dict[str, float]:
+def measure(names: dict[str, int], kind: str = "Pss") -> dict[str, float]:
+    """Return PSS in MB by server, with the processes that it has started."""
+    return {
+        name: round(sum(pss(each, kind) for each in below(pid)), 1) for name, pid in names.items()
+    }
+
+
+async def highest(names: dict[str, int], project: Path, ask: Client) -> dict[str, float]:
     """Add code to the project and return the highest sum seen until all of it is embedded."""
     shutil.copytree(MORE, project / "more", ignore=shutil.ignore_patterns("__pycache__"))
     worst: dict[str, float] = dict.fromkeys(SERVERS, 0.0)
@@ -107,7 +125,7 @@ async def run(
             clients[name] = await stack.enter_async_context(Client(transport, mode="legacy"))
             await clients[name].list_tools()
         await asyncio.sleep(3)
-        names = servers_below(os.getpid())
+        names = servers()
         stages = {"connected": measure(names)}
         for question in QUESTIONS:
             answer = await clients["code-intel"].call_tool("search_smart", {"query": question})
