@@ -20,6 +20,8 @@ from lying_servers import Lie, lying_server
 
 QUESTION = FindGeneration("team/shop")
 SECONDS = 0.5
+PATIENCE = 40
+"""Seconds that a call without a limit, or one that waits again, would exceed."""
 FOUND = Generation(
     "0" * 32, "team/shop", "a" * 40, "1" * 32, "2" * 32, "", (Layer("3" * 32, ("a.py",)),), 1, 1, ""
 )
@@ -77,7 +79,7 @@ def test_a_server_that_does_not_end_its_answer_takes_no_longer_than_the_limit(li
     with lying_server(lie) as url:
         began = time.monotonic()
         assert "does not answer within" in failure(url).message
-        assert time.monotonic() - began < SECONDS + 1
+        assert time.monotonic() - began < PATIENCE / 2
 
 
 def test_a_port_that_accepts_nothing_takes_no_longer_than_the_limit() -> None:
@@ -86,7 +88,7 @@ def test_a_port_that_accepts_nothing_takes_no_longer_than_the_limit() -> None:
         full.listen(0)
         began = time.monotonic()
         assert failure(f"http://127.0.0.1:{full.getsockname()[1]}").is_temporary
-        assert time.monotonic() - began < SECONDS + 1
+        assert time.monotonic() - began < PATIENCE / 2
 
 
 @pytest.mark.covers("error.shared_failed")
@@ -184,8 +186,8 @@ def test_a_question_after_a_failure_does_not_wait() -> None:
             client.ask(GENERATION, QUESTION, SECONDS)
         began = time.monotonic()
         with pytest.raises(SharedIndexError, match="does not answer within"):
-            client.ask(GENERATION, QUESTION, SECONDS)
-        assert time.monotonic() - began < SECONDS / 2
+            client.ask(GENERATION, QUESTION, PATIENCE)
+        assert time.monotonic() - began < PATIENCE / 2
 
 
 @pytest.mark.parametrize(
