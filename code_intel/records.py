@@ -27,9 +27,10 @@ Language = Literal["ja", "en"]
 """The language of the headings that code-intel writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A name that a source file defines.
+
+    A named tuple, as `Chunk` is: reading processes send so many that dataclasses would take long.
 
     Attributes:
         name: The bare name, `login`.
@@ -57,8 +58,7 @@ class Symbol:
     body: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A piece of a document.
 
     Attributes:

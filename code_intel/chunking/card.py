@@ -22,6 +22,7 @@ MAX_PATH_PARTS = 3
 MAX_CARD_SYMBOLS = 6
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w{2,47}")
+_ASCII_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,47}", re.ASCII)  # faster
 _COMMON_WORDS = frozenset(  # never chosen
     """abstract and any args array assert async await bool boolean break byte case catch chan char
     class const continue def default defer delete dict elif else enum err error except export
@@ -80,30 +81,36 @@ def path_words(path: str) -> str:
 
 def salient_identifiers(text: str, known: Collection[str]) -> list[str]:
     """Return the most frequent identifiers of a chunk; compound ones count one and a half times."""
-    uses_by_name = Counter(_IDENTIFIER.findall(text))
-    counts = {
-        name: uses
-        for name, uses in uses_by_name.items()
-        if (folded := name.lower()) not in _EXCLUDED and folded not in known
+    pattern = _ASCII_IDENTIFIER if text.isascii() else _IDENTIFIER
+    scores = {
+        name: uses * weight
+        for name, uses in Counter(pattern.findall(text)).items()
+        if (weight := _weight(name)) and name.lower() not in known
     }
-    ranked = sorted(counts, key=lambda name: -counts[name] * (1.5 if _is_compound(name) else 1.0))
-    return ranked[:MAX_IDENTIFIERS]
+    return sorted(scores, key=scores.__getitem__, reverse=True)[:MAX_IDENTIFIERS]
 
 
-def _is_compound(name: str) -> bool:
-    return "_" in name.strip("_") or (not name.isupper() and name[1:] != name[1:].lower())
+@lru_cache(maxsize=1 << 16)
+def _weight(name: str) -> float:
+    """Return by how much the uses of an identifier count."""
+    if name.lower() in _EXCLUDED:
+        return 0.0
+    rest = name[1:]
+    is_compound = "_" in name.strip("_") or (not name.isupper() and rest != rest.lower())
+    return 1.5 if is_compound else 1.0
 
 
 def _cut(card: str) -> str:
     """Cut a card to about `MAX_CARD_TOKENS`; a token is four ASCII letters or two other ones."""
-    kept: list[str] = []
+    words = card.split()
     cost = 0.0
-    for word in card.split():
-        ascii_letters = len(word) if word.isascii() else sum(map(str.isascii, word))
-        cost += max(1.0, 0.5 * len(word) - 0.25 * ascii_letters)
+    for position, word in enumerate(words):
+        length = len(word)
+        if not word.isascii():
+            length = 2 * length - sum(map(str.isascii, word))
+        cost += max(1.0, 0.25 * length)
         if cost > MAX_CARD_TOKENS:
             # In a script without spaces one word may be the whole text.
-            kept += [word[: 2 * MAX_CARD_TOKENS]] if not kept else []
+            words = words[:position] or [word[: 2 * MAX_CARD_TOKENS]]
             break
-        kept.append(word)
-    return " ".join(kept)
+    return " ".join(words)

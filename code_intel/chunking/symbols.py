@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from code_intel.chunking.tree import Captures
 
 MAX_SIGNATURE_CHARS = 200
+MAX_ABOUT_NODES = 8
+"""Nodes at the top of a file among which its documentation is looked for."""
 MAX_SYMBOL_DEPTH = 8
 """Maximum nesting of symbols; deeper ones are left out."""
 MAX_MODIFIER_CHARS = 200
 """Maximum length of the modifiers before a definition on its line."""
 
-_NOT_A_MEMBER = r"(?<![\w.>:])"
 _MODIFIERS = re.compile(r"[\w\s]*")
 _TYPES = frozenset({"class", "interface", "enum", "module", "owner"})
 _VALUES = frozenset({"constant", "variable", "selector"})
@@ -171,7 +172,7 @@ class _Source:
         for match in self._matches:
             if "about" in match:
                 return first_sentence(self.text(match["about"][0]))
-        for node in root.named_children[:8]:
+        for node in _first_named(root, MAX_ABOUT_NODES):
             if node.start_byte in self._starts["comment"]:
                 if not is_legal(text := self.text(node)):
                     return first_sentence(comment_text(text))
@@ -183,10 +184,13 @@ class _Source:
         """Return the matches, outer before inner, with one kind per name: the first in KINDS."""
         best: dict[int, _SymbolMatch] = {}
         for match in self._matches:
+            if "name" not in match:
+                continue  # not a symbol
             kind = next((kind for kind in CAPTURE_KINDS if kind in match), None)
-            if kind is None or not match["name"][0].text:
-                continue  # not a symbol, or its name was inserted by the parser
-            node, name = match[kind][0], match["name"][0]
+            name = match["name"][0]
+            if kind is None or name.start_byte == name.end_byte:
+                continue  # the parser inserted the name
+            node = match[kind][0]
             known = best.get(name.start_byte)
             if known is None or CAPTURE_KINDS.index(kind) < CAPTURE_KINDS.index(known.kind):
                 owner = match["scope"][0] if "scope" in match else None
@@ -224,8 +228,8 @@ class _Source:
         """Return the spans of a definition's name and scope; of a type's name, every occurrence."""
         spans = [self.span(found.name), *([self.span(found.owner)] if found.owner else [])]
         if found.kind in _TYPES:
-            own = re.compile(_NOT_A_MEMBER + re.escape(self.text(found.name).strip()) + r"(?!\w)")
-            spans += [match.span() for match in own.finditer(self._text, *self.span(found.node))]
+            name = self.text(found.name).strip()
+            spans += _uses(self._text, name, self.span(found.node))
         return spans
 
     def _unit(self, found: _SymbolMatch, names: _Names, kind: str, depth: int) -> Unit:
@@ -233,8 +237,8 @@ class _Source:
         block, comment = self._block(found.node, depth)
         body = found.body or _body(found.node)
         docstring = ""
-        if self._language.docstrings and body and (statements := body.named_children[:1]):
-            docstring = self._docstring(statements[0])
+        if self._language.docstrings and body:
+            docstring = "".join(map(self._docstring, _first_named(body, 1)))
         symbol = Symbol(
             name=names.name,
             qualified=names.qualified,
@@ -300,7 +304,7 @@ class _Source:
 
     def _docstring(self, node: "Node") -> str:
         """Return the first sentence of a string that is a statement."""
-        child = node.named_children[0] if node.named_child_count == 1 else None
+        child = node.named_child(0) if node.named_child_count == 1 else None
         if not (self._language.docstrings and child and child.type == "string"):
             return ""
         return first_sentence(string_text(self.text(child)))
@@ -349,8 +353,34 @@ def _body(node: "Node") -> "Node | None":
     for field in ("value", "right"):
         if value := node.child_by_field_name(field):
             return value.child_by_field_name("body")
-    last = node.named_children[-1] if node.named_child_count else None
+    count = node.named_child_count
+    last = node.named_child(count - 1) if count else None
     return last if last and last.type.endswith("_body") else None
+
+
+def _first_named(node: "Node", count: int) -> Iterator["Node"]:
+    """Yield the first children with a name; `named_children` would create all of them."""
+    for position in range(min(count, node.named_child_count)):
+        child = node.named_child(position)
+        assert child is not None  # noqa: S101 - there are so many
+        yield child
+
+
+def _uses(text: str, name: str, span: Span) -> Iterator[Span]:
+    """Yield where a name stands in a span as a word, but not as a member: not in `a.name`."""
+    start, end = span
+    while name and (start := text.find(name, start, end)) >= 0:
+        stop = start + len(name)
+        before, after = text[start - 1 : start], text[stop : min(stop + 1, end)]
+        if _is_in_word(before) or _is_in_word(after) or before in {".", ">", ":"}:
+            start += 1
+        else:
+            yield start, stop
+            start = stop
+
+
+def _is_in_word(char: str) -> bool:
+    return char == "_" or char.isalnum()
 
 
 def _scope_name(text: str) -> str:

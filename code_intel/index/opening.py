@@ -26,6 +26,8 @@ PAGE_BYTES = 8192
 """Holds five vectors of 384 numbers; a page of 4,096 bytes would hold two and waste a quarter."""
 _JOURNALS = ("-journal", "-shm", "-wal")
 WAL_LIMIT = 16 << 20
+CACHE_KIB = 16 << 10
+"""Of a connection that writes; with SQLite's 2 MiB, indexing writes many pages several times."""
 DAMAGE = (
     apsw.CorruptError,
     apsw.NotADBError,
@@ -284,6 +286,7 @@ def _connection(
             connection.pragma("journal_mode", journal_mode(path))
             connection.pragma("synchronous", "normal")
             connection.pragma("journal_size_limit", WAL_LIMIT)
+            connection.pragma("cache_size", -CACHE_KIB)
     except BaseException:
         connection.close()
         raise

@@ -73,7 +73,8 @@ def _read(open_file: Callable[[], int], limit: int) -> tuple[bytes, os.stat_resu
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
                 raise OSError(0, "is not a regular file")
-            data = file.read(limit)
+            # A buffer of `limit` bytes costs more than reading. Files in /proc have no size.
+            data = file.read(min(limit, before.st_size + 1) if before.st_size else limit)
             after = os.fstat(file.fileno())
         if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
             return data, after

@@ -7,7 +7,7 @@ cannot be read or written.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from operator import attrgetter
@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 __all__ = ["MAX_HITS", "Store"]
 
 ResultT = TypeVar("ResultT")
+_WordsRow = tuple[int, str, str]
 
 _COLUMNS = attrgetter(*(column.name for column in fields(DocumentRow)[:-1]))
 _PAGES = f"*{KNOWLEDGE_FOLDER}/*.md"
@@ -306,25 +307,53 @@ class Store:
             given: Vectors for a document that is new, by generation and digest of the card.
             words: What `rows.document_words` returns for it, if that is known.
         """
-        values = _COLUMNS(row)
         with self.batch():
-            old = self.document(row.path)
-            vectors = self.generations.vectors_by_card(old.id) if old else given
-            if old is None:
-                document = self._db.value(schema.INSERT_DOCUMENT, values)
-            else:
-                document = old.id
-                self._clear(document)
-                self._db.rows(schema.UPDATE_DOCUMENT, (*values, document))
-            ids = self._put_chunks(document, row, parsed.chunks, words)
-            cards = [
-                (chunk_id, row.priority, chunk.position)
-                for chunk_id, chunk in zip(ids, parsed.chunks, strict=True)
-                if chunk.card
-            ]
-            self.generations.add_document(document, cards, vectors)
-            self._put_symbols(document, parsed)
-            self._update_revision(row.path)
+            known = self._put_without_words(row, parsed, given, words)
+            self._db.execute_many(schema.INSERT_WORDS, known)
+
+    def put_documents(self, documents: Iterable[tuple[DocumentRow, ParsedFile, Words]]) -> None:
+        """Add or replace documents with different paths; if one cannot be stored, none is.
+
+        This takes a third less than `put_document` for each: FTS5 writes the words that it has at
+        every savepoint and at statements that SQLite may have to undo alone, and a savepoint keeps
+        a copy of each page that it changes.
+        """
+        with self.batch():
+            known: list[_WordsRow] = []
+            for row, parsed, words in documents:
+                known += self._put_without_words(row, parsed, {}, words)
+            self._db.execute_many(schema.INSERT_WORDS, known)
+
+    def _put_without_words(
+        self,
+        row: DocumentRow,
+        parsed: ParsedFile,
+        given: Mapping[int, Mapping[str, bytes]],
+        words: Words | None,
+    ) -> list[_WordsRow]:
+        """Add or replace a document; return the rows of `words` that are missing."""
+        values = _COLUMNS(row)
+        old = self.document(row.path)
+        vectors = self.generations.vectors_by_card(old.id) if old else given
+        if old is None:
+            document = self._db.value(schema.INSERT_DOCUMENT, values)
+        else:
+            document = old.id
+            self._clear(document)
+            self._db.rows(schema.UPDATE_DOCUMENT, (*values, document))
+        chunk_rows = (_chunk_values(document, row, chunk) for chunk in parsed.chunks)
+        ids = [key for (key,) in self._db.execute_many(schema.INSERT_CHUNK, chunk_rows)]
+        cards = [
+            (chunk_id, row.priority, chunk.position)
+            for chunk_id, chunk in zip(ids, parsed.chunks, strict=True)
+            if chunk.card
+        ]
+        self.generations.add_document(document, cards, vectors)
+        self._put_symbols(document, parsed)
+        self._update_revision(row.path)
+        if words is None:
+            words = document_words(row.path, parsed.chunks, page=is_page(row.path))
+        return [(key, *each) for key, each in zip(ids, words, strict=True) if each is not None]
 
     def touch_document(self, path: str, *, size: int, mtime_ns: int, inode: int) -> None:
         """Store the new size, mtime and inode of a document with unchanged content."""
@@ -399,17 +428,6 @@ class Store:
     def check(self) -> list[str]:
         """Return one line for each broken invariant; none if the database is intact."""
         return self._db.problems(self.generations.verify)
-
-    def _put_chunks(
-        self, document: int, row: DocumentRow, chunks: Sequence[Chunk], words: Words | None
-    ) -> list[int]:
-        rows = (_chunk_values(document, row, chunk) for chunk in chunks)
-        ids = [key for (key,) in self._db.execute_many(schema.INSERT_CHUNK, rows)]
-        if words is None:
-            words = document_words(row.path, chunks, page=is_page(row.path))
-        known = ((key, *each) for key, each in zip(ids, words, strict=True) if each is not None)
-        self._db.execute_many(schema.INSERT_WORDS, known)
-        return ids
 
     def _put_symbols(self, document: int, parsed: ParsedFile) -> None:
         self._db.execute_many(

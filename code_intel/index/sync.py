@@ -83,7 +83,7 @@ def sync(
         for batch in read:
             if stop():
                 break
-            _write_batch(store, batch, known, report)
+            write_batch(store, batch, known, report)
             done += batch.count
             progress(done, len(todo))
     if stop():
@@ -243,7 +243,7 @@ def index_files(
         batch = read_batch(files, config.chunk_size, stop)
         if batch is None:
             return
-        _write_batch(store, batch, known, report)
+        write_batch(store, batch, known, report)
 
 
 def _to_read(
@@ -254,10 +254,10 @@ def _to_read(
         yield FileToRead(name, file.real, file.size, old.digest if old else "")
 
 
-def _write_batch(
+def write_batch(
     store: Store, batch: Batch, known: Mapping[str, FileState], report: SyncReport
 ) -> None:
-    """Store a batch in one transaction."""
+    """Store a batch in one transaction; if a file cannot be stored, the others one by one."""
     report.masked += batch.masked
     report.failed |= batch.failed
     report.skipped |= batch.skipped
@@ -271,18 +271,23 @@ def _write_batch(
                 store.touch_document(
                     row.path, size=row.size, mtime_ns=row.mtime_ns, inode=row.inode
                 )
-        for read in batch.read:
-            _put(store, read, report, is_new=read.row.path not in known)
+    # Not inside the same transaction: a savepoint would copy each page that it changes.
+    stored = _put(store, batch.read, report)
+    new = sum(each.row.path not in known for each in stored)
+    report.added += new
+    report.updated += len(stored) - new
 
 
-def _put(store: Store, read: ReadFile, report: SyncReport, *, is_new: bool) -> None:
+def _put(store: Store, files: list[ReadFile], report: SyncReport) -> list[ReadFile]:
+    """Store files; return those that could be stored."""
     try:
-        store.put_document(read.row, read.parsed, words=read.words)
+        store.put_documents(files)
     except (ValueError, UnicodeError) as error:
-        report.failed[read.row.path] = reason(error)
-        return
-    report.added += is_new
-    report.updated += not is_new
+        if len(files) == 1:
+            report.failed[files[0].row.path] = reason(error)
+            return []
+        return [read for file in files for read in _put(store, [file], report)]
+    return files
 
 
 def _delete_missing(

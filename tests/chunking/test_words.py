@@ -128,3 +128,14 @@ def test_a_question_of_stop_words_alone_keeps_them() -> None:
 
 def test_query_words_are_unique() -> None:
     assert query_words("token tokens Token") == ["token"]
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_a_text_in_ascii_has_the_same_tokens_beside_other_letters(text: str) -> None:
+    assert words(f"{text} 設定") == [*words(text), "設定"]
+
+
+@given(st.text("ABbs", max_size=12))
+def test_an_identifier_in_ascii_is_split_as_one_with_accents(name: str) -> None:
+    accented = str.maketrans("ABbs", "ÀÈès")  # the last `s` of `URLs` is special
+    assert split_identifier(name.translate(accented)) == split_identifier(name).translate(accented)

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from code_intel.chunking import parse_file
+from code_intel.index.reading.batches import Batch, ReadFile
+from code_intel.index.report import SyncReport
 from code_intel.index.rows import DocumentRow
 from code_intel.index.store import Store
+from code_intel.index.sync import write_batch
 from code_intel.records import Chunk, ParsedFile
 from index.dying_process import NEW, OLD, change, plant
 from index.samples import DIMENSIONS, chunks_of, parsed
@@ -63,6 +66,35 @@ def test_a_document_that_cannot_be_stored_keeps_its_previous_content(store: Stor
     assert texts(store) == OLD
     assert store.document("a.py") is not None
     assert store.pending_count() == 0
+    assert store.check() == []
+
+
+def test_of_documents_that_are_stored_together_all_are_stored_or_none(store: Store) -> None:
+    sound = parsed("six", "seven")
+    unfit = ParsedFile("python", (*sound.chunks, Chunk(2, "no text: \ud800", 3, 3, (), "card")))
+    rows = [DocumentRow(f"{name}.py", "d") for name in "xyz"]
+    both = [[("six", ""), ("seven", "")], [("six", ""), ("seven", ""), ("no", "")]]
+    with pytest.raises(UnicodeError):
+        store.put_documents([(rows[0], sound, both[0]), (rows[1], unfit, both[1])])
+    assert not store.documents()
+    store.put_documents([(row, sound, both[0]) for row in rows])
+    assert len(store.word_hits(["seven"], "body", 9)) == len(rows)
+    assert store.check() == []
+
+
+def test_a_file_that_cannot_be_stored_does_not_keep_the_others_of_its_batch_out(
+    store: Store,
+) -> None:
+    sound = parsed("six")
+    unfit = ParsedFile("python", (Chunk(0, "no text: \ud800", 1, 1, (), "card"),))
+    files = [
+        ReadFile(DocumentRow(f"{name}.py", "d"), file, [("six", "")])
+        for name, file in (("a", sound), ("b", unfit), ("c", sound))
+    ]
+    report = SyncReport()
+    write_batch(store, Batch(files, count=3), {}, report)
+    assert [document.path for document in store.documents()] == ["a.py", "c.py"]
+    assert (report.added, list(report.failed)) == (2, ["b.py"])
     assert store.check() == []
 
 

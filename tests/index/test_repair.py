@@ -26,7 +26,7 @@ FILES = 60
 SIZE = 384
 PAGE = 8192
 LONG = 120.0
-PAGES = [0, 1, 3, 8, 20, 35, 57, 62, -10]
+PAGES = [0, 1, 3, 8, 20, 37, 60, 62, -10]
 """The first of eight pages that are overwritten."""
 
 
@@ -118,7 +118,7 @@ def test_reading_damage_changes_nothing(
     assert config.db_path.read_bytes() == damage(intact[1], page)
 
 
-@pytest.mark.parametrize("page", sampled([3, 20, 57, 62], 20))
+@pytest.mark.parametrize("page", sampled([3, 20, 60, 62], 20))
 def test_the_indexer_rebuilds_damage(tmp_path: Path, intact: tuple[Path, bytes], page: int) -> None:
     config = config_of_copy(tmp_path, intact)
     embedder = HashEmbedder(dimensions=SIZE)

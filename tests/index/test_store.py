@@ -218,7 +218,7 @@ def test_source_files_that_hold_a_word_are_counted_without_tests_and_documents(
 
 
 def test_the_first_sentence_of_a_documentation_is_returned(store: Store) -> None:
-    put(store, "a.py", "x", symbols=[replace(LOGIN, doc="Check a password.")])
+    put(store, "a.py", "x", symbols=[LOGIN._replace(doc="Check a password.")])
     (definition,) = store.definitions("login", exact=True, limit=2)
     assert store.doc_of(definition) == "Check a password."
     assert not store.doc_of(replace(definition, line=99))

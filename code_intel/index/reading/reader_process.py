@@ -4,6 +4,7 @@ A request is a pickled pair: the files of a batch and the size of Markdown chunk
 pickled batch. Both ends are this program, and the pipes have no name.
 """
 
+import gc
 import os
 import pickle
 import sys
@@ -15,6 +16,7 @@ def main() -> None:
     """Answer requests until stdin ends."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get among the answers
+    gc.disable()  # takes 4 % of the time, and finds nothing: parsing makes no cycles
     while True:
         try:
             files, chunk_size = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our parent
