@@ -5,7 +5,7 @@ from posixpath import basename, dirname
 from typing import NamedTuple, Self
 
 from code_intel.chunking.imports import REEXPORT
-from code_intel.forest.dependencies.project import Project
+from code_intel.forest.dependencies.project import Key, Lookups, Project
 from code_intel.forest.dependencies.resolvers import RESOLVERS
 
 
@@ -60,7 +60,11 @@ class Graph:
                 inbound[target] = tuple(p for p in inbound[target] if p != path)
             for target in after - before:
                 inbound[target] = tuple(sorted((*inbound.get(target, ()), path)))
-        return type(self)({**self._links, **changed}, inbound)
+        merged = {**self._links, **changed}
+        for path in changed:
+            if merged[path] == _NONE:
+                del merged[path]
+        return type(self)(merged, inbound)
 
 
 def _reversed(links: Mapping[str, Links]) -> Mapping[str, tuple[str, ...]]:
@@ -84,10 +88,11 @@ def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
     facade = basename(path) in {"__init__.py", "__init__.pyi"}
     for written in targets:
         target = written.removeprefix(REEXPORT)
-        found = project.resolved.get((place, language, target))
-        if found is None:
-            found = resolver.resolve(project, path, target)
-            project.resolved[place, language, target] = found
+        key = (place, language, target)
+        if key not in project.resolved:
+            lookups = Lookups(project)
+            project.resolved[key] = resolver.resolve(lookups, path, target), lookups.names
+        found, _ = project.resolved[key]
         others = dict.fromkeys(file for file in found if file != path)
         outbound |= others
         if facade or target != written:
@@ -95,3 +100,12 @@ def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
         if not found and (name := resolver.package(target)):
             packages[name] = None
     return Links(tuple(outbound), tuple(reexported), tuple(packages))
+
+
+def importers(project: Project, keys: Iterable[Key]) -> set[str]:
+    """Return the documents that may have these targets."""
+    found: set[str] = set()
+    for place, language, _ in keys:
+        paths = project.folders.get(place, ()) if RESOLVERS[language].by_folder else (place,)
+        found.update(path for path in paths if project.files.get(path) == language)
+    return found
