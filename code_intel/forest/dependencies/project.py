@@ -5,7 +5,7 @@ deleted, only targets whose names concern them may mean something else.
 """
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from posixpath import basename, dirname
 from types import MappingProxyType
@@ -75,6 +75,10 @@ class Project:
         if not about:
             return self, []
         project = type(self)(files, self.manifests, self.bases, names)
+        project.named = _regrouped(self.named, basename, moved, files)
+        project.folders = _regrouped(self.folders, dirname, moved, files)
+        if self.names == names:
+            project.defining = self.defining
         if any("python" in (self.files.get(path), files.get(path)) for path in moved):
             roots, others = self.python_roots, project.python_roots
             changed = (r for r in roots.keys() | others.keys() if roots.get(r) != others.get(r))
@@ -90,7 +94,7 @@ class Project:
     @cached_property
     def named(self) -> Mapping[str, Sequence[str]]:
         """Paths by file name."""
-        return _grouped((basename(path), path) for path in sorted(self.files))
+        return _grouped((path.rpartition("/")[2], path) for path in sorted(self.files))
 
     @cached_property
     def folders(self) -> Mapping[str, Sequence[str]]:
@@ -100,7 +104,7 @@ class Project:
     @cached_property
     def folders_named(self) -> Mapping[str, Sequence[str]]:
         """Paths of folders that contain files, by the folder's name."""
-        return _grouped((basename(folder), folder) for folder in self.folders)
+        return _grouped((basename(folder), folder) for folder in sorted(self.folders))
 
     @cached_property
     def defining(self) -> Mapping[str, Sequence[str]]:
@@ -116,8 +120,8 @@ class Project:
         """
         packages = {dirname(path) for path in self.named.get("__init__.py", ())}
         roots: dict[str, dict[tuple[str, bool], None]] = {}
-        for folder, paths in self.folders.items():
-            python = [path for path in paths if self.files[path] == "python"]
+        for folder in sorted(self.folders):
+            python = [path for path in self.folders[folder] if self.files[path] == "python"]
             for path in python if folder not in packages else ():
                 roots.setdefault(basename(path).partition(".")[0], {})[folder, False] = None
             inner = folder
@@ -225,4 +229,21 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[str]]:
     groups: dict[str, list[str]] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)
+    return groups
+
+
+def _regrouped(
+    groups: Mapping[str, Sequence[str]],
+    key: Callable[[str], str],
+    moved: Iterable[str],
+    files: Collection[str],
+) -> Mapping[str, Sequence[str]]:
+    """Return groups of paths without those that are gone, and with new ones, in order."""
+    groups = {**groups}
+    for path in moved:
+        paths = {*groups.pop(key(path), ()), path}
+        if path not in files:
+            paths.remove(path)
+        if paths:
+            groups[key(path)] = sorted(paths)
     return groups
