@@ -8,7 +8,7 @@ a manifest changed, all are.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from code_intel.forest.dependencies.graph import Graph, importers, links_of
+from code_intel.forest.dependencies.graph import Graph, affected, links_of
 from code_intel.forest.dependencies.manifests import Manifests, is_manifest
 from code_intel.forest.dependencies.project import Project
 from code_intel.forest.dependencies.resolvers import is_named
@@ -80,8 +80,8 @@ def _build(store: SourceStore, bases: tuple[str, ...], before: _GraphState | Non
         texts = {path: text for path, text in before.texts.items() if path not in none}
         texts |= _texts(store, filter(is_manifest, changed))
         return _new(digests, targets, texts, files, bases, names)
-    project, affected = replaced
-    paths = {*none, *importers(project, affected)}
+    project, keys = replaced
+    paths = {*none, *affected(project, before.project, keys)}
     links = {path: links_of(project, path, targets.get(path, ())) for path in paths}
     graph = before.graph.replaced(links)
     return _GraphState(digests, targets, before.texts, names, project, graph)

@@ -89,10 +89,7 @@ def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
     for written in targets:
         target = written.removeprefix(REEXPORT)
         key = (place, language, target)
-        if key not in project.resolved:
-            lookups = Lookups(project)
-            project.resolved[key] = resolver.resolve(lookups, path, target), lookups.names
-        found, _ = project.resolved[key]
+        found = (project.resolved.get(key) or _resolved(project, key, path))[0]
         others = dict.fromkeys(file for file in found if file != path)
         outbound |= others
         if facade or target != written:
@@ -102,10 +99,22 @@ def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
     return Links(tuple(outbound), tuple(reexported), tuple(packages))
 
 
-def importers(project: Project, keys: Iterable[Key]) -> set[str]:
-    """Return the documents that may have these targets."""
+def _resolved(project: Project, key: Key, path: str) -> tuple[tuple[str, ...], str]:
+    """Resolve a target of a document, and keep what was found and asked about."""
+    _, language, target = key
+    lookups = Lookups(project)
+    found = RESOLVERS[language].resolve(lookups, path, target)
+    project.resolved[key] = found, lookups.names
+    return project.resolved[key]
+
+
+def affected(project: Project, before: Project, keys: Iterable[Key]) -> set[str]:
+    """Return the documents that may have those of the targets that mean others than before."""
     found: set[str] = set()
-    for place, language, _ in keys:
+    for key in keys:
+        place, language, _ = key
         paths = project.folders.get(place, ()) if RESOLVERS[language].by_folder else (place,)
-        found.update(path for path in paths if project.files.get(path) == language)
+        paths = [path for path in paths if project.files.get(path) == language]
+        if paths and _resolved(project, key, paths[0])[0] != before.resolved[key][0]:
+            found.update(paths)
     return found
