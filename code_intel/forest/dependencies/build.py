@@ -5,6 +5,7 @@ or deleted, those are, too, for which a resolver asked about such a name; see `p
 a manifest changed, all are.
 """
 
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -120,5 +121,5 @@ def _texts(store: SourceStore, paths: Iterable[str]) -> dict[str, str]:
 def _targets(store: SourceStore, paths: Sequence[str] | None) -> dict[str, Sequence[str]]:
     targets: dict[str, list[str]] = {}
     for path, target in store.imports(paths):
-        targets.setdefault(path, []).append(target)
+        targets.setdefault(path, []).append(sys.intern(target))  # many documents have the same
     return {**targets}
