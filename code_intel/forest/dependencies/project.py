@@ -240,10 +240,7 @@ def _regrouped(
 ) -> Mapping[str, Sequence[str]]:
     """Return groups of paths without those that are gone, and with new ones, in order."""
     groups = {**groups}
-    for path in moved:
-        paths = {*groups.pop(key(path), ()), path}
-        if path not in files:
-            paths.remove(path)
-        if paths:
-            groups[key(path)] = sorted(paths)
+    for name, paths in _grouped((key(path), path) for path in moved).items():
+        if there := [path for path in {*groups.pop(name, ()), *paths} if path in files]:
+            groups[name] = sorted(there)
     return groups
