@@ -1,14 +1,16 @@
 """Build the import graph of an index and keep it until documents change.
 
-After an edit, only the imports of the edited documents are resolved again. If files were added or
-deleted, or a manifest changed, all imports are, because any may then resolve to another file.
+After an edit, only the imports of the edited documents are resolved again. If documents were added
+or deleted, those are, too, for which a resolver asked about such a name; see `project.Lookups`. If
+a manifest changed, all are.
 """
 
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from code_intel.forest.dependencies.graph import Graph, links_of
-from code_intel.forest.dependencies.manifests import is_manifest
+from code_intel.forest.dependencies.graph import Graph, affected, links_of
+from code_intel.forest.dependencies.manifests import Manifests, is_manifest
 from code_intel.forest.dependencies.project import Project
 from code_intel.forest.dependencies.resolvers import is_named
 from code_intel.forest.source_store import SourceStore
@@ -62,25 +64,41 @@ def _build(store: SourceStore, bases: tuple[str, ...], before: _GraphState | Non
     documents = store.digests()
     files = {path: language for path, language, _ in documents}
     digests = {path: digest for path, _, digest in documents}
-    if before is None:
-        changed, targets, texts, names = list(files), _targets(store, None), {}, {}
-    else:
-        old = before.digests
-        changed = [path for path, digest in digests.items() if old.get(path) != digest]
-        targets = {**before.targets, **dict.fromkeys(changed, ()), **_targets(store, changed)}
-        texts = {path: text for path, text in before.texts.items() if path in files}
-        names = {path: found for path, found in before.names.items() if path in files}
-    manifests = [path for path in changed if is_manifest(path)]
-    texts |= _texts(store, manifests)
+    if before is None or before.project.bases != bases:
+        named = [path for path in files if is_named(files[path])]
+        texts = _texts(store, filter(is_manifest, files))
+        return _new(digests, _targets(store, None), texts, files, bases, _names(store, named))
+    changed = [path for path, digest in digests.items() if before.digests.get(path) != digest]
+    languages = before.project.files
+    moved = [path for path in changed if files[path] != languages.get(path)]
+    moved += [path for path in before.digests if path not in files]
+    none = dict.fromkeys([*changed, *moved], ())
+    targets = {**before.targets, **none, **_targets(store, changed)}
+    names = {path: found for path, found in before.names.items() if path not in none}
     names |= _names(store, [path for path in changed if is_named(files[path])])
-    if before is not None and not manifests and before.project.is_of(files, bases, names):
-        project = before.project
-        links = {path: links_of(project, path, targets[path]) for path in changed}
-        graph = before.graph.replaced(links)
-    else:
-        project = Project(files, texts, bases, names)
-        targets = {path: found for path, found in targets.items() if found and path in files}
-        graph = Graph({path: links_of(project, path, found) for path, found in targets.items()})
+    replaced = before.project.replaced(files, names, moved)
+    if replaced is None or any(map(is_manifest, changed)):
+        texts = {path: text for path, text in before.texts.items() if path not in none}
+        texts |= _texts(store, filter(is_manifest, changed))
+        return _new(digests, targets, texts, files, bases, names)
+    project, keys = replaced
+    paths = {*none, *affected(project, before.project, keys)}
+    links = {path: links_of(project, path, targets.get(path, ())) for path in paths}
+    graph = before.graph.replaced(links)
+    return _GraphState(digests, targets, before.texts, names, project, graph)
+
+
+def _new(
+    digests: Mapping[str, str],
+    targets: Mapping[str, Sequence[str]],
+    texts: Mapping[str, str],
+    files: Mapping[str, str],
+    bases: tuple[str, ...],
+    names: Mapping[str, Collection[str]],
+) -> _GraphState:
+    project = Project(files, Manifests(texts, files), bases, names)
+    targets = {path: found for path, found in targets.items() if found and path in files}
+    graph = Graph({path: links_of(project, path, found) for path, found in targets.items()})
     return _GraphState(digests, targets, texts, names, project, graph)
 
 
@@ -103,5 +121,5 @@ def _texts(store: SourceStore, paths: Iterable[str]) -> dict[str, str]:
 def _targets(store: SourceStore, paths: Sequence[str] | None) -> dict[str, Sequence[str]]:
     targets: dict[str, list[str]] = {}
     for path, target in store.imports(paths):
-        targets.setdefault(path, []).append(target)
+        targets.setdefault(path, []).append(sys.intern(target))  # many documents have the same
     return {**targets}

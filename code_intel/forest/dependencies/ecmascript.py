@@ -5,7 +5,7 @@ from posixpath import dirname, splitext
 
 from code_intel.forest.dependencies.manifests import Package, match_wildcard
 from code_intel.forest.dependencies.paths import ancestors, join_path
-from code_intel.forest.dependencies.project import Project
+from code_intel.forest.dependencies.project import Lookups
 
 _ENDINGS = (
     "", ".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".d.ts", ".vue", ".svelte",
@@ -27,15 +27,15 @@ _OWN = ("@/", "~/")
 """Prefixes that by convention mean the source folder."""
 
 
-def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
+def resolve(lookups: Lookups, path: str, target: str) -> tuple[str, ...]:
     """Return the document that an import in `path` means, in a tuple; an empty tuple if none."""
     name = target.partition("?")[0]
     if name.startswith("."):
-        return _file(project, join_path(dirname(path), name))
+        return _file(lookups, join_path(dirname(path), name))
     if name.startswith("#"):
-        return _internal(project, path, name)
-    aliased = _first(project, _aliased(project, path, name))
-    return aliased or _packaged(project, name)
+        return _internal(lookups, path, name)
+    aliased = _first(lookups, _aliased(lookups, path, name))
+    return aliased or _packaged(lookups, name)
 
 
 def package(target: str) -> str:
@@ -46,27 +46,27 @@ def package(target: str) -> str:
     return f"{scope}/{rest.partition('/')[0]}" if scope.startswith("@") and rest else scope
 
 
-def _file(project: Project, stem: str) -> tuple[str, ...]:
+def _file(lookups: Lookups, stem: str) -> tuple[str, ...]:
     """Return the document that Node.js or TypeScript would find for a path."""
-    found = project.first(f"{stem}{ending}" for ending in _ENDINGS)
+    found = lookups.completed(stem, _ENDINGS)
     if found:
         return found
     root, extension = splitext(stem)
-    found = project.first(f"{root}{ending}" for ending in _WRITTEN.get(extension, ()))
-    if not found and (package_here := project.manifests.package_at.get(stem)) and stem:
-        return _entry(project, package_here, "")
-    return found or project.first([join_path(stem, "index.ts"), join_path(stem, "index.js")])
+    found = lookups.completed(root, _WRITTEN.get(extension, ()))
+    if not found and (package_here := lookups.project.manifests.package_at.get(stem)) and stem:
+        return _entry(lookups, package_here, "")
+    return found or lookups.first([join_path(stem, "index.ts"), join_path(stem, "index.js")])
 
 
-def _first(project: Project, stems: Iterable[str]) -> tuple[str, ...]:
+def _first(lookups: Lookups, stems: Iterable[str]) -> tuple[str, ...]:
     """Return the document of the first path for which there is one."""
-    return next((found for stem in stems if (found := _file(project, stem))), ())
+    return next((found for stem in stems if (found := _file(lookups, stem))), ())
 
 
-def _aliased(project: Project, path: str, name: str) -> Iterator[str]:
+def _aliased(lookups: Lookups, path: str, name: str) -> Iterator[str]:
     """Yield the paths that an alias may mean, those of the innermost folder first."""
     for folder in ancestors(path):
-        aliases = project.manifests.aliases.get(folder, ())
+        aliases = lookups.project.manifests.aliases.get(folder, ())
         for pattern, places in aliases:
             rest = match_wildcard(pattern, name)
             if rest is not None:
@@ -75,26 +75,26 @@ def _aliased(project: Project, path: str, name: str) -> Iterator[str]:
             yield join_path(folder, f"{_SOURCE}/{name[2:]}")
 
 
-def _internal(project: Project, path: str, name: str) -> tuple[str, ...]:
+def _internal(lookups: Lookups, path: str, name: str) -> tuple[str, ...]:
     """Return the document for a `#name` from the `imports` of the package around `path`."""
     for folder in ancestors(path):
-        if package_here := project.manifests.package_at.get(folder):
-            return _listed(project, package_here, package_here.internal, name)
+        if package_here := lookups.project.manifests.package_at.get(folder):
+            return _listed(lookups, package_here, package_here.internal, name)
     return ()
 
 
-def _packaged(project: Project, name: str) -> tuple[str, ...]:
+def _packaged(lookups: Lookups, name: str) -> tuple[str, ...]:
     """Return the document for an import that begins with the name of a workspace package."""
     own = package(name)
-    known = project.manifests.packages.get(own)
+    known = lookups.project.manifests.packages.get(own)
     if known is None or not own:
         return ()
-    return _entry(project, known, name[len(own) :])
+    return _entry(lookups, known, name[len(own) :])
 
 
-def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:
+def _entry(lookups: Lookups, known: Package, rest: str) -> tuple[str, ...]:
     """Return the document of a package for `rest`, the part after the package's name."""
-    found = _listed(project, known, known.entries, rest)
+    found = _listed(lookups, known, known.entries, rest)
     if found:
         return found
     guesses = (
@@ -102,11 +102,11 @@ def _entry(project: Project, known: Package, rest: str) -> tuple[str, ...]:
         if rest
         else (f"{_SOURCE}/index", "index", "lib/index")
     )
-    return _first(project, (join_path(known.folder, guess) for guess in guesses))
+    return _first(lookups, (join_path(known.folder, guess) for guess in guesses))
 
 
 def _listed(
-    project: Project, known: Package, entries: Iterable[tuple[str, tuple[str, ...]]], name: str
+    lookups: Lookups, known: Package, entries: Iterable[tuple[str, tuple[str, ...]]], name: str
 ) -> tuple[str, ...]:
     """Return the file that a manifest lists for a name, or the source from which it is built."""
     for pattern, files in entries:
@@ -115,7 +115,7 @@ def _listed(
             continue
         for file in files:
             stem = join_path("", file.replace("*", rest).removeprefix("./"))
-            if found := _first(project, (join_path(known.folder, s) for s in _sources(stem))):
+            if found := _first(lookups, (join_path(known.folder, s) for s in _sources(stem))):
                 return found
     return ()
 

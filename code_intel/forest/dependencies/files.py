@@ -4,7 +4,7 @@ import re
 from posixpath import basename, dirname
 
 from code_intel.forest.dependencies.paths import ancestors, join_path, nearest
-from code_intel.forest.dependencies.project import Project
+from code_intel.forest.dependencies.project import Lookups
 
 _names = str.split
 _STANDARD = frozenset(
@@ -19,25 +19,25 @@ _VARIABLE = re.compile(r"^(?:.*[)}]|\$\w+)/")
 _PUBLIC = ("public", "static", "src", "assets")
 
 
-def include(project: Project, path: str, target: str) -> tuple[str, ...]:
+def include(lookups: Lookups, path: str, target: str) -> tuple[str, ...]:
     """Return the header beside the including file, else the nearest one with a matching path."""
     angled = target.startswith("<")
     name = target.strip("<>").strip()
-    if not angled and (found := project.first([join_path(dirname(path), name)])):
+    if not angled and (found := lookups.first([join_path(dirname(path), name)])):
         return found
     if angled and name in _STANDARD:
         return ()
     tail = join_path("", name)
     while tail.startswith("../"):
         tail = tail.removeprefix("../")
-    ending = project.ending(tail)
+    ending = lookups.ending(tail)
     if angled and "/" not in tail:
-        ending = [file for file in ending if _is_served(project, dirname(file))]
+        ending = [file for file in ending if _is_served(lookups, dirname(file))]
     return nearest(ending, path)
 
 
-def _is_served(project: Project, folder: str) -> bool:
-    return folder in project.tops or basename(folder) in _INCLUDED
+def _is_served(lookups: Lookups, folder: str) -> bool:
+    return folder in lookups.project.tops or basename(folder) in _INCLUDED
 
 
 def header(target: str) -> str:
@@ -45,22 +45,22 @@ def header(target: str) -> str:
     return target.strip("<>")
 
 
-def resolve_link(project: Project, path: str, target: str) -> tuple[str, ...]:
+def resolve_link(lookups: Lookups, path: str, target: str) -> tuple[str, ...]:
     """Return the file that a page or style sheet links to, relative to it or to a served folder."""
     name = re.split(r"[?#]", target, maxsplit=1)[0]
     if not name or "://" in name or name.startswith(("//", "data:")):
         return ()
     if not name.startswith("/"):
-        return project.first(join_path(dirname(path), f"{name}{end}") for end in ("", ".css"))
+        return lookups.first(join_path(dirname(path), f"{name}{end}") for end in ("", ".css"))
     roots = (join_path(folder, served) for folder in ancestors(path) for served in ("", *_PUBLIC))
-    return project.first(join_path(root, name.lstrip("/")) for root in roots)
+    return lookups.first(join_path(root, name.lstrip("/")) for root in roots)
 
 
-def resolve_sourced(project: Project, path: str, target: str) -> tuple[str, ...]:
+def resolve_sourced(lookups: Lookups, path: str, target: str) -> tuple[str, ...]:
     """Return the sourced script in the file's folder or an outer one; ignore leading variables."""
     name = _VARIABLE.sub("", target)
-    found = project.first(join_path(folder, name) for folder in ancestors(path) if name)
-    return found or (nearest(project.ending(join_path("", name)), path) if "/" in name else ())
+    found = lookups.first(join_path(folder, name) for folder in ancestors(path) if name)
+    return found or (nearest(lookups.ending(join_path("", name)), path) if "/" in name else ())
 
 
 def no_package(target: str) -> str:  # noqa: ARG001 - signature of `Resolver.package`

@@ -5,7 +5,7 @@ from posixpath import basename, dirname
 from typing import NamedTuple, Self
 
 from code_intel.chunking.imports import REEXPORT
-from code_intel.forest.dependencies.project import Project
+from code_intel.forest.dependencies.project import Key, Lookups, Project
 from code_intel.forest.dependencies.resolvers import RESOLVERS
 
 
@@ -60,7 +60,11 @@ class Graph:
                 inbound[target] = tuple(p for p in inbound[target] if p != path)
             for target in after - before:
                 inbound[target] = tuple(sorted((*inbound.get(target, ()), path)))
-        return type(self)({**self._links, **changed}, inbound)
+        merged = {**self._links, **changed}
+        for path in changed:
+            if merged[path] == _NONE:
+                del merged[path]
+        return type(self)(merged, inbound)
 
 
 def _reversed(links: Mapping[str, Links]) -> Mapping[str, tuple[str, ...]]:
@@ -84,10 +88,8 @@ def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
     facade = basename(path) in {"__init__.py", "__init__.pyi"}
     for written in targets:
         target = written.removeprefix(REEXPORT)
-        found = project.resolved.get((place, language, target))
-        if found is None:
-            found = resolver.resolve(project, path, target)
-            project.resolved[place, language, target] = found
+        key = (place, language, target)
+        found = (project.resolved.get(key) or _resolved(project, key, path))[0]
         others = dict.fromkeys(file for file in found if file != path)
         outbound |= others
         if facade or target != written:
@@ -95,3 +97,24 @@ def links_of(project: Project, path: str, targets: Iterable[str]) -> Links:
         if not found and (name := resolver.package(target)):
             packages[name] = None
     return Links(tuple(outbound), tuple(reexported), tuple(packages))
+
+
+def _resolved(project: Project, key: Key, path: str) -> tuple[tuple[str, ...], str]:
+    """Resolve a target of a document, and keep what was found and asked about."""
+    _, language, target = key
+    lookups = Lookups(project)
+    found = RESOLVERS[language].resolve(lookups, path, target)
+    project.resolved[key] = found, lookups.names
+    return project.resolved[key]
+
+
+def affected(project: Project, before: Project, keys: Iterable[Key]) -> set[str]:
+    """Return the documents that may have those of the targets that mean others than before."""
+    found: set[str] = set()
+    for key in keys:
+        place, language, _ = key
+        paths = project.folders.get(place, ()) if RESOLVERS[language].by_folder else (place,)
+        paths = [path for path in paths if project.files.get(path) == language]
+        if paths and _resolved(project, key, paths[0])[0] != before.resolved[key][0]:
+            found.update(paths)
+    return found

@@ -46,6 +46,7 @@ class Manifests:
         package_at: JavaScript packages by folder, including those without a name.
         aliases: TypeScript's pairs of a pattern and its paths, by folder.
         namespaces: Folders of PHP namespaces; the empty namespace matches any class.
+        asked: Files of Rust crates that were looked for.
     """
 
     def __init__(self, texts: Mapping[str, str], files: Collection[str]) -> None:
@@ -57,6 +58,7 @@ class Manifests:
         self.package_at: dict[str, Package] = {}
         self.aliases: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {}
         self.namespaces: dict[str, list[str]] = {}
+        self.asked: set[str] = set()
         self._add_unnamed_crates(files)
         configs: dict[str, Mapping[str, Any]] = {}
         for path in sorted(texts, key=lambda path: (path.count("/"), path), reverse=True):
@@ -76,9 +78,13 @@ class Manifests:
             self.aliases[dirname(path)] = known + tuple(_aliases(path, configs))
         self.modules = dict(sorted(self.modules.items(), key=lambda item: -len(item[0])))
 
+    def concern(self, path: str) -> bool:
+        """Return whether manifests may mean others if this file is added or deleted."""
+        return is_manifest(path) or path.endswith(_CRATE_ENTRIES) or path in self.asked
+
     def _add_unnamed_crates(self, files: Iterable[str]) -> None:
         for path in files:
-            if path.endswith((*(f"/{entry}" for entry in _CRATE_ENTRIES), *_CRATE_ENTRIES)):
+            if path.endswith(_CRATE_ENTRIES):
                 folder = dirname(dirname(path))
                 self._add_crate(folder, {"package": {"name": basename(folder)}}, {path})
 
@@ -90,6 +96,7 @@ class Manifests:
         paths = [*(table.get("path") for table in tables), *_CRATE_ENTRIES, library.get("path")]
         entries = [join_path(folder, path) for path in paths if isinstance(path, str)]
         known = [path for path in entries if path in files]
+        self.asked.update(entries)
         self.crate_folders.add(folder)
         self.entries |= {dirname(path): path for path in known}
         for name in (_mapping(data, "package").get("name"), library.get("name")):

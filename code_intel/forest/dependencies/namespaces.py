@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from posixpath import basename, dirname
 
 from code_intel.forest.dependencies.paths import ancestors, folder_contains, join_path, nearest
-from code_intel.forest.dependencies.project import Project
+from code_intel.forest.dependencies.project import Lookups
 
 _JVM = (".java", ".kt", ".scala")
 _JVM_LANGUAGES = frozenset({"java", "kotlin", "scala"})
@@ -13,19 +13,19 @@ MAX_PACKAGE_FILES = 30
 _LOAD_PATHS = frozenset({"lib", "app", "spec", "test", "tests", "src", "ext", "lua"})
 
 
-def go(project: Project, path: str, target: str) -> tuple[str, ...]:
+def go(lookups: Lookups, path: str, target: str) -> tuple[str, ...]:
     """Return the files of a package without its tests."""
-    for module, folder in project.manifests.modules.items():
+    for module, folder in lookups.project.manifests.modules.items():
         if target == module or target.startswith(f"{module}/"):
-            return _go_files(project, join_path(folder, target[len(module) :].lstrip("/")))
+            return _go_files(lookups, join_path(folder, target[len(module) :].lstrip("/")))
     for outer in ancestors(path):
-        if vendored := _go_files(project, join_path(outer, f"vendor/{target}")):
+        if vendored := _go_files(lookups, join_path(outer, f"vendor/{target}")):
             return vendored
     return ()
 
 
-def _go_files(project: Project, folder: str) -> tuple[str, ...]:
-    found = project.folders.get(folder, ())
+def _go_files(lookups: Lookups, folder: str) -> tuple[str, ...]:
+    found = (file for file, _ in lookups.in_folder(folder))
     return tuple(f for f in found if f.endswith(".go") and not f.endswith("_test.go"))
 
 
@@ -35,38 +35,37 @@ def go_package(target: str) -> str:
     return "/".join(parts[:3]) if "." in parts[0] else target
 
 
-def jvm(project: Project, path: str, target: str) -> tuple[str, ...]:
+def jvm(lookups: Lookups, path: str, target: str) -> tuple[str, ...]:
     """Return the file of a class, also for an import of a member, or the files of a package."""
     parts = target.split(".")
     for count in range(len(parts), min(len(parts), 2) - 1, -1):
         tail = "/".join(parts[:count])
-        found = [file for ending in _JVM for file in project.ending(f"{tail}{ending}")]
-        if found:
+        if found := lookups.ending(tail, _JVM):
             return nearest(found, path)
-    return _jvm_defining(project, path, parts) or _jvm_package(project, parts)
+    return _jvm_defining(lookups, path, parts) or _jvm_package(lookups, parts)
 
 
-def _jvm_defining(project: Project, path: str, parts: list[str]) -> tuple[str, ...]:
+def _jvm_defining(lookups: Lookups, path: str, parts: list[str]) -> tuple[str, ...]:
     """Return the file in a package that defines a name, or that defines the class of a member."""
     for count in (len(parts) - 1, len(parts) - 2):
         if count > 0:
             tail = "/".join(parts[:count])
-            found = project.defining.get(parts[count], ())
+            found = lookups.defining(parts[count])
             if inside := [file for file in found if dirname(f"/{file}").endswith(f"/{tail}")]:
                 return nearest(inside, path)
     return ()
 
 
-def _jvm_package(project: Project, parts: list[str]) -> tuple[str, ...]:
+def _jvm_package(lookups: Lookups, parts: list[str]) -> tuple[str, ...]:
     """Return the files of a package, unless there are too many."""
     tail = "/".join(parts)
     folders = (
         folder
-        for folder in project.folders_named.get(parts[-1], ())
+        for folder in lookups.folders_named(parts[-1])
         if folder == tail or folder.endswith(f"/{tail}")
     )
-    files = [file for folder in folders for file in project.folders[folder]]
-    found = tuple(file for file in files if project.files[file] in _JVM_LANGUAGES)
+    files = (pair for folder in folders for pair in lookups.in_folder(folder))
+    found = tuple(file for file, language in files if language in _JVM_LANGUAGES)
     return found if len(found) <= MAX_PACKAGE_FILES else ()
 
 
@@ -77,23 +76,23 @@ def jvm_package(target: str) -> str:
     return ".".join(parts[:lower])
 
 
-def php(project: Project, path: str, target: str) -> tuple[str, ...]:
+def php(lookups: Lookups, path: str, target: str) -> tuple[str, ...]:
     """Return the file of a path, or of a class as composer.json or the longest suffix shows it."""
     if target.endswith((".php", ".inc", ".phtml")):
         tail = target.lstrip("/")
         climbed = (join_path(folder, tail) for folder in ancestors(path))
-        return project.first(climbed) or nearest(project.ending(tail), path)
+        return lookups.first(climbed) or nearest(lookups.ending(tail), path)
     parts = target.strip("\\").split("\\")
     for count in range(len(parts) - 1, -1, -1):
-        folders = project.manifests.namespaces.get("\\".join(parts[:count]), ())
+        folders = lookups.project.manifests.namespaces.get("\\".join(parts[:count]), ())
         tail = "/".join(parts[count:])
-        if found := project.first(join_path(folder, f"{tail}.php") for folder in folders):
+        if found := lookups.first(join_path(folder, f"{tail}.php") for folder in folders):
             return found
     # Without composer.json, the first one or two namespaces may have no folder.
-    left_out = range(1 if project.manifests.namespaces else min(len(parts) - 1, 3))
+    left_out = range(1 if lookups.project.manifests.namespaces else min(len(parts) - 1, 3))
     for start in left_out:
         tail = "/".join(parts[start:])
-        if ending := project.ending(f"{tail}.php"):
+        if ending := lookups.ending(f"{tail}.php"):
             return nearest(ending, path)
     return ()
 
@@ -104,18 +103,18 @@ def php_package(target: str) -> str:
     return "" if name.endswith((".php", ".inc", ".phtml")) else name.partition("\\")[0]
 
 
-def ruby(project: Project, path: str, target: str) -> tuple[str, ...]:
+def ruby(lookups: Lookups, path: str, target: str) -> tuple[str, ...]:
     """Return the file for `require_relative` (relative) or `require` (below a load path)."""
     name = target if target.endswith((".rb", ".rake")) else f"{target}.rb"
     if target.startswith("."):
-        return project.first(join_path(dirname(path), each) for each in (name, target))
-    return _loaded(project, path, [name])
+        return lookups.first(join_path(dirname(path), each) for each in (name, target))
+    return _loaded(lookups, path, [name])
 
 
-def lua(project: Project, path: str, target: str) -> tuple[str, ...]:
+def lua(lookups: Lookups, path: str, target: str) -> tuple[str, ...]:
     """Return the file of a module by its dotted name."""
     stem = target.removesuffix(".lua").replace(".", "/")
-    return _loaded(project, path, [f"{stem}.lua", f"{stem}/init.lua"])
+    return _loaded(lookups, path, [f"{stem}.lua", f"{stem}/init.lua"])
 
 
 def first_part(target: str) -> str:
@@ -123,13 +122,13 @@ def first_part(target: str) -> str:
     return "" if target.startswith((".", "/")) else target.replace(".", "/").partition("/")[0]
 
 
-def _loaded(project: Project, path: str, tails: Iterable[str]) -> tuple[str, ...]:
+def _loaded(lookups: Lookups, path: str, tails: Iterable[str]) -> tuple[str, ...]:
     """Return the nearest file below a load path or a folder that contains the importer."""
     found = []
     for tail in tails:
-        for file in project.ending(tail):
+        for file in lookups.ending(tail):
             root = file[: -len(tail)].rstrip("/")
             near = "/" in tail and folder_contains(root, path)
-            if root in project.tops or basename(root) in _LOAD_PATHS or near:
+            if root in lookups.project.tops or basename(root) in _LOAD_PATHS or near:
                 found.append(file)
     return nearest(found, path)

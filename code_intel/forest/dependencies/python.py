@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from posixpath import basename, dirname
 
 from code_intel.forest.dependencies.paths import distance_from, folder_contains, join_path
-from code_intel.forest.dependencies.project import Project
+from code_intel.forest.dependencies.project import Lookups
 
 _ROOTS = frozenset({"src", "lib", "python"})
 """Folders that are on the import path by convention."""
@@ -13,73 +13,69 @@ _ENDINGS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
 _PACKAGE = ("__init__.py", "__init__.pyi")
 
 
-def resolve(project: Project, path: str, target: str) -> tuple[str, ...]:
+def resolve(lookups: Lookups, path: str, target: str) -> tuple[str, ...]:
     """Return the module for `a.b.name`: `a/b/name.py`, else `a/b.py`."""
     if target.startswith("."):
         name = target.lstrip(".")
         base = dirname(path)
         for _ in range(len(target) - len(name) - 1):
             base = dirname(base)
-        return _module(project, base, name.split(".") if name else [], outer=True)
+        return _module(lookups, base, name.split(".") if name else [], outer=True)
     parts = target.split(".")
-    roots = _roots(project, path, parts[0])
+    roots = _roots(lookups, path, parts[0])
     # A module of this name in a farther root is meant rather than a name in a nearer module.
-    whole = (found for root in roots if (found := _file(project, root, "/".join(parts))))
-    above = (found for root in roots if (found := _module(project, root, parts, outer=False)))
+    whole = (found for root in roots if (found := _file(lookups, root, "/".join(parts))))
+    above = (found for root in roots if (found := _module(lookups, root, parts, outer=False)))
     return next(whole, ()) or next(above, ())
 
 
-def _roots(project: Project, path: str, first: str) -> Sequence[str]:
+def _roots(lookups: Lookups, path: str, first: str) -> Sequence[str]:
     """Return the roots from which a module may import a name, the nearest first."""
     key = dirname(path), first
-    if key not in project.importable:
-        all_roots = project.python_roots.get(first, ())
-        if first in sys.stdlib_module_names:
-            roots = _beside(project, key[0], all_roots)
-        else:
-            roots = {
-                root for root, certain in all_roots if certain or _is_root(project, path, root)
-            }
+    all_roots = lookups.python_roots(first)
+    if first in sys.stdlib_module_names:
+        return _beside(lookups, key[0], all_roots)
+    if key not in lookups.project.importable:
+        roots = {root for root, certain in all_roots if certain or _is_root(lookups, path, root)}
         if len(roots) > 1:
             distance = distance_from(path)
-            project.importable[key] = sorted(roots, key=lambda root: distance(f"{root}/{first}"))
+            lookups.project.importable[key] = sorted(
+                roots, key=lambda root: distance(f"{root}/{first}")
+            )
         else:
-            project.importable[key] = (*roots,)
-    return project.importable[key]
+            lookups.project.importable[key] = (*roots,)
+    return lookups.project.importable[key]
 
 
-def _beside(project: Project, folder: str, roots: Sequence[tuple[str, bool]]) -> set[str]:
+def _beside(lookups: Lookups, folder: str, roots: Sequence[tuple[str, bool]]) -> Sequence[str]:
     """Return the folder of a script, if a module in it shadows one of the standard library."""
     shadows = (folder, False) in roots or (folder, True) in roots
-    return {folder} if shadows and join_path(folder, "__init__.py") not in project.files else set()
+    return (folder,) if shadows and not lookups.has(join_path(folder, "__init__.py")) else ()
 
 
-def _is_root(project: Project, path: str, root: str) -> bool:
+def _is_root(lookups: Lookups, path: str, root: str) -> bool:
     """Return whether a module may import from a folder: an outer one or a source root."""
-    return root in project.tops or folder_contains(root, path) or basename(root) in _ROOTS
+    return root in lookups.project.tops or folder_contains(root, path) or basename(root) in _ROOTS
 
 
-def _module(project: Project, base: str, parts: list[str], *, outer: bool) -> tuple[str, ...]:
+def _module(lookups: Lookups, base: str, parts: list[str], *, outer: bool) -> tuple[str, ...]:
     """Return the file of a module, or else of its parent, which may define the last part."""
     for count in range(len(parts), max(len(parts) - 2, -1), -1):
         if not (count or outer):
             break
-        if found := _file(project, base, "/".join(parts[:count])):
+        if found := _file(lookups, base, "/".join(parts[:count])):
             return found
     return ()
 
 
-def _file(project: Project, base: str, stem: str) -> tuple[str, ...]:
+def _file(lookups: Lookups, base: str, stem: str) -> tuple[str, ...]:
     """Return the file of the module with a path; without a path, that of the package `base`."""
     if not stem:
-        return project.first(join_path(base, name) for name in _PACKAGE)
+        return lookups.first(join_path(base, name) for name in _PACKAGE)
     start = f"{base}/{stem}" if base else stem
     if "//" in start or start.endswith("/"):  # `a..b`, which names no module
         return ()
-    for ending in _ENDINGS:
-        if (path := start + ending) in project.files:
-            return (path,)
-    return ()
+    return lookups.completed(start, _ENDINGS)
 
 
 def package(target: str) -> str:

@@ -5,10 +5,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from code_intel.forest.dependencies import ecmascript, files, namespaces, python, rust
-from code_intel.forest.dependencies.project import Project
+from code_intel.forest.dependencies.project import Lookups
 
-Resolve = Callable[[Project, str, str], tuple[str, ...]]
-"""(project, importing path, target) → documents; a pure function."""
+Resolve = Callable[[Lookups, str, str], tuple[str, ...]]
+"""(lookups, importing path, target) → documents; a pure function of the answers of `Lookups`."""
 
 
 class Resolver(NamedTuple):

@@ -7,6 +7,7 @@ from posixpath import dirname
 from code_intel.chunking.languages import row_of
 from code_intel.forest.dependencies.build import graph_of, project_of
 from code_intel.forest.dependencies.closure import closure
+from code_intel.forest.dependencies.project import Lookups
 from code_intel.forest.dependencies.resolvers import RESOLVERS
 from code_intel.forest.references.meaning import MeaningFinder
 from code_intel.forest.references.names import FileNames, names_of
@@ -89,7 +90,7 @@ class ProjectNames:
         return [member for owner in owners for member in finder.members_of(owner, name)]
 
     def _resolve(self, file: str, target: str) -> Sequence[str]:
-        return RESOLVERS[row_of(file).name].resolve(self._project, file, target)
+        return RESOLVERS[row_of(file).name].resolve(Lookups(self._project), file, target)
 
     def _visible(self, file: str, name: str) -> Sequence[str]:
         """Return the files that define a name, or a member of a class, that a file sees.

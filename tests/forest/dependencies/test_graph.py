@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from code_intel.chunking import parse_file
 from code_intel.forest.dependencies.build import graph_of
 from code_intel.forest.dependencies.graph import Graph, Links, links_of
-from code_intel.forest.dependencies.manifests import is_manifest
+from code_intel.forest.dependencies.manifests import Manifests, is_manifest
 from code_intel.forest.dependencies.project import Project
 from code_intel.forest.dependencies.resolvers import RESOLVERS, follows, is_named
 from code_intel.index.rows import DocumentRow
@@ -31,7 +31,7 @@ def linked(texts: Texts, bases: tuple[str, ...] = ()) -> dict[str, Links]:
         if is_named(file.language)
     }
     languages = {path: file.language for path, file in parsed.items()}
-    project = Project(languages, manifests, bases, names)
+    project = Project(languages, Manifests(manifests, languages), bases, names)
     return {path: links_of(project, path, file.imports) for path, file in parsed.items()}
 
 
@@ -124,7 +124,7 @@ def test_an_invalid_manifest_is_ignored(name: str, text: str) -> None:
 def test_any_target_resolves_to_existing_documents(ending: str, target: str, stem: str) -> None:
     path = f"{stem}.{ending}"
     files = {path: parse_file(path, "").language, f"a/a.{ending}": "", "b.py": "python"}
-    links = links_of(Project(files, {}), path, [target, f"export:{target}"])
+    links = links_of(Project(files, Manifests({}, files)), path, [target, f"export:{target}"])
     assert {*links.outbound, *links.reexported} <= files.keys() - {path}
 
 
