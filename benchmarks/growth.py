@@ -42,7 +42,7 @@ from benchmarks.growth_plot import svg
 from benchmarks.growth_tree import MARKER, SIZES
 from benchmarks.indexing import Peers
 from benchmarks.latency import BIN, ECHO, Client
-from benchmarks.memory import pss
+from benchmarks.memory import below, pss
 from code_intel.config import load_settings
 from code_intel.embedding.lazy import LazyEmbedder
 from code_intel.forest.text.grep import find_ripgrep
@@ -259,6 +259,7 @@ def branch(project: Project) -> Row:
 
 def vectors(project: Project) -> Row:
     """Store vectors: real ones of the model first, then made up ones around these."""
+    os.environ["CODE_INTEL_EMBEDDING"] = "auto"
     embedder = LazyEmbedder(load_settings(project.folder), corpus="forest")
     embedder.passages(["login"])
     dice, real, seconds = np.random.default_rng(1), [np.zeros((0, embedder.dimensions))], 0.0
@@ -293,7 +294,7 @@ def vectors(project: Project) -> Row:
 
 
 def memory(project: Project) -> Row:
-    """Ask all three servers, and add their memory up."""
+    """Ask all three servers, and add their memory up, with that of the models' processes."""
     project = project._replace(words_only=False)
     asked = questions(project)[:3]
     with ExitStack() as stack:
@@ -308,7 +309,7 @@ def memory(project: Project) -> Row:
             ask(gateway, question)
             for client in index_servers:
                 client.call("search", {"query": question})
-        sizes = [pss(client.pid) for client in (gateway, *index_servers)]
+        sizes = [sum(map(pss, below(client.pid))) for client in (gateway, *index_servers)]
     return {"PSS MB": sum(sizes), "PSS gateway MB": sizes[0]}
 
 

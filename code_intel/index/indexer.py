@@ -35,7 +35,8 @@ log = logging.getLogger(__name__)
 
 SCAN_INTERVAL_S = 3.0
 REQUEST_BACKOFF = 4
-"""After a scan that took t seconds, a requested scan starts no sooner than 4 t later."""
+"""After a scan that took t seconds, a requested scan starts no sooner than 4 t later. Pauses, and
+the time in which changed files are indexed, do not count."""
 REQUEST_DELAY_S = 0.3
 """Delay of a requested scan, so that the answer is sent first: both share one interpreter."""
 FEW_CHANGES = 50
@@ -222,7 +223,8 @@ class Indexer:
 
     def _scan_and_embed(self) -> None:
         store = self._checked_store()
-        self._pause_left = MAX_PAUSE_S
+        is_whole = store.get_meta("scanned_ns") is not None
+        self._pause_left = MAX_PAUSE_S if is_whole else 0.0  # the first requests wait for files
         self._index_changes(store)
         if time.monotonic() >= self._next_scan:
             self._scan(store)
@@ -246,17 +248,24 @@ class Indexer:
         self.status.scanning = False
 
     def _scan(self, store: Store) -> None:
-        started = time.monotonic()
+        started, pauses = time.monotonic(), self._pause_left
+        seconds = 0.0
+
+        def follow(scan: Scan) -> None:
+            nonlocal seconds
+            self._follow(scan)
+            seconds = time.monotonic() - started - (pauses - self._pause_left)
+
         report = sync(
             store,
             self.config,
             progress=self._note_scanning,
             stop=self._should_stop,
-            on_scan=self._follow,
+            on_scan=follow,
         )
         self.status.scanning = False
         ended = time.monotonic()
-        seconds = ended - started
+        seconds = seconds or ended - started  # it was stopped before all files were listed
         self._earliest_scan = ended + REQUEST_BACKOFF * seconds
         self._earliest_requested_scan = self._earliest_scan
         self._next_scan = ended + self._pause_after(seconds, is_settled=not report.held)

@@ -147,8 +147,17 @@ class Store:
 
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Return the number of chunks, and for each token that occurs, that of chunks with it."""
-        chunks = int(self._db.rows(schema.CHUNK_COUNT)[0][0])
-        return chunks, dict(self._db.rows(schema.WORD_COUNTS, (json.dumps([*terms]),)))
+        version, wanted = self.version_token(), [*terms]
+        known: dict[str, int] = self.cached("word counts", version, lambda _: {})
+        chunks = self.cached("chunk count", version, lambda _: self._chunk_count())
+        new = [term for term in wanted if term not in known]
+        if new:  # of a common word, SQLite counts every chunk
+            known |= dict.fromkeys(new, 0)
+            known |= dict(self._db.rows(schema.WORD_COUNTS, (json.dumps(new),)))
+        return chunks, {term: known[term] for term in wanted if known[term]}
+
+    def _chunk_count(self) -> int:
+        return int(self._db.rows(schema.CHUNK_COUNT)[0][0])
 
     def source_count(self) -> int:
         """Return the number of source files, without tests and documents."""

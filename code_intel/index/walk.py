@@ -72,10 +72,11 @@ class Scan:
 
     def folders(self, config: IndexConfig) -> set[str]:
         """Return the real folders of the files, and those above them up to their pattern's."""
-        found = {str(pattern.base) for pattern in patterns(config) if pattern.base.is_dir()}
+        bases = tuple(str(pattern.base) for pattern in patterns(config) if pattern.base.is_dir())
+        found = set(bases)
         for parent in {file.real.rpartition(os.sep)[0] for file in self.files.values()}:
             folder = parent
-            while folder not in found and any(map(folder.startswith, found)):
+            while folder not in found and folder.startswith(bases):
                 found.add(folder)
                 folder = folder.rpartition(os.sep)[0]
         return found

@@ -199,7 +199,10 @@ def test_a_working_indexer_updates_its_heartbeat(tmp_path: Path) -> None:
         assert indexer.wait(lambda _: holder.stat().st_mtime > 0, LONG)
 
 
-def test_a_scan_pauses_for_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_scan_pauses_for_requests_unless_they_wait_for_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_first: bool
+) -> None:
     monkeypatch.setattr("code_intel.index.indexer.PAUSE_S", 0.02)
     monkeypatch.setattr("code_intel.index.indexer.MAX_PAUSE_S", 0.1)
     activity, pauses = Activity(), list[float]()
@@ -215,9 +218,17 @@ def test_a_scan_pauses_for_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Indexer, "_pause_for_requests", pause_after_a_request)
     config = project(tmp_path, files=40)
     with Index(config, activity=activity) as index:
+        if not is_first:
+            index.complete(words_only=True)
+            pauses.clear()
+            for number in range(40, 80):
+                (config.folder / f"f{number}.py").write_text("def f(): pass\n", encoding="utf-8")
         index.start()
         assert index.indexer is not None
-        assert index.indexer.wait(lambda status: status.scans > 0, LONG)
-        assert index.freshness().files == 40
-    assert 3 <= sum(seconds >= 0.018 for seconds in pauses) <= 15
+        files = 40 if is_first else 80
+        assert index.indexer.wait(
+            lambda status: status.scans > 0 and index.freshness().files == files, LONG
+        )
+    long_pauses = sum(seconds >= 0.018 for seconds in pauses)
+    assert long_pauses == 0 if is_first else 3 <= long_pauses <= 15
     assert len(pauses) >= 40
