@@ -152,8 +152,8 @@ class Store:
         chunks = self.cached("chunk count", version, lambda _: self._chunk_count())
         new = [term for term in wanted if term not in known]
         if new:  # of a common word, SQLite counts every chunk
-            known |= dict.fromkeys(new, 0)
-            known |= dict(self._db.rows(schema.WORD_COUNTS, (json.dumps(new),)))
+            found = dict(self._db.rows(schema.WORD_COUNTS, (json.dumps(new),)))
+            known |= {term: found.get(term, 0) for term in new}
         return chunks, {term: known[term] for term in wanted if known[term]}
 
     def _chunk_count(self) -> int:
