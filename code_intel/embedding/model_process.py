@@ -27,6 +27,8 @@ Method = Literal["queries", "passages"]
 Kind = Literal["usage", "embedding"]
 WORKER = "code_intel.embedding.model_worker"
 METHODS: tuple[Method, ...] = ("queries", "passages")
+LOAD_TIMEOUT_S = 300.0
+"""Loading a model takes a second or two on a machine that is not busy."""
 TIMEOUT_S = 120.0
 """A process that does not answer a question for so long is replaced. Passages have no limit: their
 threads have a low priority, so on a busy machine they may take very long."""
@@ -128,6 +130,7 @@ class ModelProcess:
     def _replacement(self, lost: "_Child") -> "_Child":
         with self._lock:
             if self._child is lost:
+                lost.end()  # another call may still wait for it
                 self._child = _Child(self._name)
             return self._child
 
@@ -138,6 +141,7 @@ class _Child:
     Attributes:
         process_id: The number of the process.
         ready: What it said when the engine was loaded.
+        end: Ends the process.
     """
 
     def __init__(self, name: EngineName) -> None:
@@ -161,7 +165,7 @@ class _Child:
                 their.close()
         self._connections = {method: _Connection(pair[0]) for method, pair in pairs.items()}
         self.process_id = process.pid
-        weakref.finalize(self, _end, process, [own for own, _ in pairs.values()])
+        self.end = weakref.finalize(self, _end, process, [own for own, _ in pairs.values()])
         try:
             self.ready = cast("Ready", self._connections["passages"].receive())
         except _LOST as error:
@@ -179,15 +183,16 @@ class _Connection:
     """A connection on which one call at a time waits for its answer."""
 
     def __init__(self, link: socket.socket) -> None:
-        link.settimeout(TIMEOUT_S)
+        link.settimeout(LOAD_TIMEOUT_S)
         self._link = link
         self._lock = threading.Lock()
         self._stream = link.makefile("rwb")
 
     def ask(self, method: Method, texts: Sequence[str]) -> object:
+        request = pickle.dumps((method, texts), pickle.HIGHEST_PROTOCOL)
         with self._lock:
             self._link.settimeout(TIMEOUT_S if method == "queries" else None)
-            pickle.dump((method, texts), self._stream, pickle.HIGHEST_PROTOCOL)
+            self._stream.write(request)
             self._stream.flush()
             return self.receive()
 

@@ -85,11 +85,17 @@ def test_a_process_that_was_killed_is_replaced(process: ModelProcess) -> None:
     assert not is_running(first)
 
 
-def test_a_process_that_does_not_answer_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_process, "TIMEOUT_S", 15.0)
-    process = ModelProcess(NAME)
+def test_a_process_that_does_not_answer_is_replaced_for_all_that_wait(
+    process: ModelProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_process, "TIMEOUT_S", 10.0)
     os.kill(process.process_id, signal.SIGSTOP)
+    found: list[tuple[int, int]] = []
+    passages = threading.Thread(target=lambda: found.append(process.passages(["logout"]).shape))
+    passages.start()
     assert process.queries(["login"]).shape == (1, 384)
+    passages.join()
+    assert found == [(1, 384)]
 
 
 def test_a_process_that_cannot_work_is_an_error(
