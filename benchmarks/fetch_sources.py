@@ -62,11 +62,10 @@ def by_apt(package: str, version: str, scratch: Path) -> Path:
     ]
     if not list(lists.glob("*_Sources*")):
         known = run_client(
-            ["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)"], scratch
+            ["apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(REPO_URI)"], scratch
         )
-        places = sorted(
-            {line.split()[1] for line in known.splitlines() if line.startswith("Debian ")}
-        )
+        release = f"Debian {RELEASE} "  # a mirror of updates has no source packages of the release
+        places = sorted({x.split()[2] for x in known.splitlines() if x.startswith(release)})
         if not places:
             raise NotFetchedError(
                 "apt knows of no Debian: run `apt-get update` on Debian, then again"
