@@ -7,9 +7,9 @@ indexes as one. `tests/forest/source_store` has the tests that each of them must
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit
+from code_intel.index.rows import ChunkPlace, ChunkRow, Column, CommitHit, Hits
 from code_intel.records import Definition
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
@@ -19,9 +19,6 @@ if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
     Vector = NDArray[np.float32]
 
 ResultT = TypeVar("ResultT")
-Column = Literal["body", "names"]
-Hits = list[tuple[int, float]]
-"""Chunk ids with their scores, best first."""
 
 SEPARATOR = "//"
 """Between a repository and the path in the name of a document of several repositories; no name of a

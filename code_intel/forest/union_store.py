@@ -11,11 +11,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from code_intel.forest.source_store import Column, Hits, Memo, SourceStore
+from code_intel.forest.source_store import Memo, SourceStore
 from code_intel.forest.union.parts import MORE, Part, search_shown, shown_chunks
 from code_intel.forest.union.words import UnionWords
 from code_intel.index.corpus import priority
-from code_intel.index.rows import ChunkPlace, ChunkRow, CommitHit, normalize_symbol
+from code_intel.index.rows import ChunkPlace, ChunkRow, Column, CommitHit, Hits, normalize_symbol
 from code_intel.records import Definition
 
 if TYPE_CHECKING:

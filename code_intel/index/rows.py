@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from code_intel.chunking.words import word_text
 from code_intel.records import Chunk
@@ -15,6 +15,10 @@ _SCOPE = re.compile(r"::|->|#|/")
 Words = Sequence[tuple[str, str] | None]
 """The words of each chunk of a document: those of its text, and those of its path and symbols. None
 for a chunk whose words are not indexed."""
+Column = Literal["body", "names"]
+"""Which words of a chunk are searched."""
+Hits = list[tuple[int, float]]
+"""Chunk ids with their scores, best first."""
 
 
 @dataclass(frozen=True, slots=True)

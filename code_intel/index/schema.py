@@ -1,7 +1,7 @@
 """Define the tables, statements and invariants of an index database (docs/decisions/0011, 0016)."""
 
 APPLICATION_ID = 0x43494458
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 PENDING, EMBEDDED, REFUSED = 1, 2, 3
 """Values of `passages.state`: no vector yet; a vector; the model returned no usable one."""
@@ -41,7 +41,7 @@ CREATE TABLE vectors(
   id INTEGER PRIMARY KEY AUTOINCREMENT, generation INTEGER NOT NULL, chunk INTEGER NOT NULL,
   vector BLOB NOT NULL, UNIQUE(generation, chunk));
 CREATE TABLE choices(path TEXT PRIMARY KEY, wanted INTEGER NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE words USING fts5(body, names, content='', contentless_delete=1,
+CREATE VIRTUAL TABLE words USING fts5(tokens, content='', contentless_delete=1,
   tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* P* S* Co'");
 CREATE TABLE commits(id INTEGER PRIMARY KEY, object TEXT NOT NULL UNIQUE, subject TEXT NOT NULL);
 CREATE TABLE changes(commit_id INTEGER NOT NULL, path TEXT NOT NULL,
@@ -214,7 +214,7 @@ UPDATE_DOCUMENT = """UPDATE documents SET path=?, digest=?, size=?, mtime_ns=?, 
   lines=?, problem=?, indexed_at=?, priority=? WHERE id=?"""
 INSERT_CHUNK = """INSERT INTO chunks(document_id, position, start_line, end_line, text, symbols,
   card, card_digest, priority) VALUES (?,?,?,?,?,?,?,?,?) RETURNING id"""
-INSERT_WORDS = "INSERT INTO words(rowid, body, names) VALUES (?, ?, ?)"
+INSERT_WORDS = "INSERT INTO words(rowid, tokens) VALUES (?, ?)"
 INSERT_IMPORT = "INSERT INTO imports VALUES (?, ?, ?)"
 INSERT_SYMBOL = """INSERT INTO symbols(document_id, name, qualified, folded, kind, start_line,
   end_line, signature, doc, digest, body) VALUES (?,?,?,?,?,?,?,?,?,?,?)"""

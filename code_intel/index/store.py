@@ -13,7 +13,7 @@ from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from code_intel.config import KNOWLEDGE_FOLDER
 from code_intel.errors import CodeIntelError
@@ -25,17 +25,19 @@ from code_intel.index.history.commits import Commits
 from code_intel.index.rows import (
     ChunkPlace,
     ChunkRow,
+    Column,
     CommitHit,
     DocumentRow,
     FileState,
+    Hits,
     Words,
     card_digest,
     document_words,
-    match_any,
     names_symbol,
     normalize_symbol,
     split_names,
 )
+from code_intel.index.word_search import WordSearch, joined_tokens
 from code_intel.records import Chunk, Definition, ParsedFile, Symbol
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -47,7 +49,7 @@ if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
 __all__ = ["MAX_HITS", "Store"]
 
 ResultT = TypeVar("ResultT")
-_WordsRow = tuple[int, str, str]
+_WordsRow = tuple[int, str]
 
 _COLUMNS = attrgetter(*(column.name for column in fields(DocumentRow)[:-1]))
 _PAGES = f"*{KNOWLEDGE_FOLDER}/*.md"
@@ -67,6 +69,7 @@ class Store:
         self.dimensions = dimensions
         self.generations = Generations(database)
         self.commits = Commits(database)
+        self._words = WordSearch(database)
         self._cached: dict[str, tuple[object, Any]] = {}
 
     @classmethod
@@ -127,37 +130,23 @@ class Store:
 
     # --- searching
 
-    def word_hits(
-        self, terms: Iterable[str], column: Literal["body", "names"], limit: int
-    ) -> list[tuple[int, float]]:
+    def word_hits(self, terms: Iterable[str], column: Column, limit: int) -> Hits:
         """Return (chunk id, BM25) of chunks with any of `terms`, best first; higher is better.
 
-        Terms are tokens as `chunking.words` returns them.
+        Terms are tokens as `chunking.words` returns them. See `WordSearch.hits`.
         """
-        match = match_any(terms)
-        if not match or limit <= 0:
-            return []
-        return self._db.rows(schema.WORD_HITS, (f"{{{column}}} : ({match})", limit))
+        return self._words.hits(terms, column, limit)
 
     def files_with(self, term: str) -> int:
         """Return the number of source files, without tests and documents, that hold a token."""
-        match = match_any((term,))
-        rows = self._db.rows(schema.FILES_WITH, (f"{{body}} : {match}",)) if match else []
-        return int(rows[0][0]) if rows else 0
+        return self._words.files(term)
 
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Return the number of chunks, and for each token that occurs, that of chunks with it."""
-        version, wanted = self.version_token(), [*terms]
-        known: dict[str, int] = self.cached("word counts", version, lambda _: {})
-        chunks = self.cached("chunk count", version, lambda _: self._chunk_count())
-        new = [term for term in wanted if term not in known]
-        if new:  # of a common word, SQLite counts every chunk
-            found = dict(self._db.rows(schema.WORD_COUNTS, (json.dumps(new),)))
-            known |= {term: found.get(term, 0) for term in new}
-        return chunks, {term: known[term] for term in wanted if known[term]}
+        """Return the number of chunks, and for each token that occurs, that of chunks with it.
 
-    def _chunk_count(self) -> int:
-        return int(self._db.rows(schema.CHUNK_COUNT)[0][0])
+        See `WordSearch.counts`.
+        """
+        return self._words.counts(terms)
 
     def source_count(self) -> int:
         """Return the number of source files, without tests and documents."""
@@ -362,7 +351,8 @@ class Store:
         self._update_revision(row.path)
         if words is None:
             words = document_words(row.path, parsed.chunks, page=is_page(row.path))
-        return [(key, *each) for key, each in zip(ids, words, strict=True) if each is not None]
+        pairs = zip(ids, words, strict=True)
+        return [(key, joined_tokens(*each)) for key, each in pairs if each is not None]
 
     def touch_document(self, path: str, *, size: int, mtime_ns: int, inode: int) -> None:
         """Store the new size, mtime and inode of a document with unchanged content."""

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from code_intel.chunking.words import words
 from code_intel.forest.bm25 import rarity, term_weight
-from code_intel.forest.source_store import Column, Hits
-from code_intel.index.rows import ChunkRow
+from code_intel.index.rows import ChunkRow, Column, Hits
 
 
 class ChunkWords(NamedTuple):

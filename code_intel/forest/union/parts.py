@@ -3,7 +3,8 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
-from code_intel.forest.source_store import Hits, SourceStore
+from code_intel.forest.source_store import SourceStore
+from code_intel.index.rows import Hits
 
 Search = Callable[[SourceStore, int], Hits]
 """Returns at most so many hits of an index."""

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol, TypeVar
 
-from code_intel.forest.source_store import Column, Hits, SourceStore
+from code_intel.forest.source_store import SourceStore
 from code_intel.forest.union import bm25
 from code_intel.forest.union.parts import Part, search_shown
+from code_intel.index.rows import Column, Hits
 
 SMALL_CHUNKS = 300
 """A part with fewer chunks is searched in its texts; see `bm25`."""

@@ -6,11 +6,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from code_intel.errors import EmbeddingError
-from code_intel.forest.source_store import Column, Hits, Memo
+from code_intel.forest.source_store import Memo
 from code_intel.index.rows import (
     ChunkPlace,
     ChunkRow,
+    Column,
     CommitHit,
+    Hits,
     names_symbol,
     normalize_symbol,
 )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from code_intel.forest.bm25 import LEAST_RARITY, rarity, term_weight
-from code_intel.forest.source_store import Column
+from code_intel.index.rows import Column
 from code_intel.shared.records import SharedChunk
 
 Counts = tuple[int, int, int]
