@@ -99,5 +99,6 @@ def _is_source(file: File, kind: PathKind) -> bool:
 
     Code that defines symbols in a folder named `doc` is the source of a package of that name.
     """
-    is_code = row_of(file.path).complete and any(row.names for row in file.rows)
-    return kind.name == "docs" and is_code
+    if kind.name != "docs":
+        return False
+    return row_of(file.path).complete and any(row.names for row in file.rows)
