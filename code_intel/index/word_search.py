@@ -17,7 +17,7 @@ from code_intel.index.rows import Column, Hits, match_any
 
 NAME = "="
 """Marks a token of a path or a symbol; tokens themselves have only letters, digits and `_`."""
-MAX_PAIRS = 20_000
+MAX_PAIRS = 10_000
 """Maximum pairs of a rare word and a chunk with it that are read, if enough chunks have one."""
 ENOUGH = 2
 """Pairs that are read at least, for each chunk that is wanted."""
