@@ -6,6 +6,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+from code_intel.foundation.cores import available_cores
+
 NICENESS = 10
 MAX_THREADS = 4
 
@@ -18,7 +20,7 @@ def thread_count(setting: int) -> int:
     """
     if setting > 0:
         return setting
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    cores = available_cores()
     return max(1, min(MAX_THREADS, cores if sys.platform == "linux" else cores // 2))
 
 

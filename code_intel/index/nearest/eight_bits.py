@@ -9,11 +9,13 @@ A block has its final size from the start, so that adding vectors copies none of
 """
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import apsw
 
+from code_intel.foundation.cores import available_cores
 from code_intel.index import schema
 from code_intel.index.database import Database
 from code_intel.index.nearest.matrix import MAX_CACHED_BYTES, read_vectors
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 768 << 20
 """Limit for vectors in memory: two million of 384 numbers. Each query reads more from disk."""
 BLOCK_VECTORS = 1 << 16
+MAX_THREADS = 4
+"""Each reads memory at a few gigabytes a second, and a question waits for 366 MB of a million."""
 MARGIN = 128
 """Vectors that are compared exactly, besides 1.25 times as many as are asked for."""
 MAX_ADDED = 0.25
@@ -154,12 +158,14 @@ class EightBitVectors:
         import simsimd
 
         asked = in_eight_bits(query[np.newaxis])
-        found = [
-            np.asarray(
-                simsimd.cdist(asked, block.vectors[: block.used], metric="cos", out_dtype="f32")
-            )[0]
-            for block in self._blocks
-        ]
+
+        def compare(block: _Block) -> "Vectors":
+            used = block.vectors[: block.used]
+            found = simsimd.cdist(asked, used, metric="cos", out_dtype="f32")
+            return np.asarray(found).reshape(-1)
+
+        with ThreadPoolExecutor(min(MAX_THREADS, available_cores())) as pool:
+            found = list(pool.map(compare, self._blocks))  # simsimd releases the interpreter lock
         return np.concatenate([np.zeros(0, np.float32), *found])
 
     def _compared(self, rows: "Ids", query: "Vectors") -> "tuple[Ids, Ids, Vectors]":

@@ -5,7 +5,6 @@ works on one batch at a time and ends when our end of its pipe closes, however w
 fails, this process reads its batch, and the following ones, itself.
 """
 
-import os
 import pickle
 import select
 import subprocess
@@ -14,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 
+from code_intel.foundation.cores import available_cores
 from code_intel.index.reading.batches import Batch, FileToRead, read_batch
 
 MIN_FILES = 1000
@@ -42,8 +42,7 @@ def process_count(files: int) -> int:
     """Return how many processes read so many files; 0 if this one does."""
     if files < MIN_FILES or not hasattr(select, "poll"):
         return 0
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    cores = available_cores()
     return min(cores, MAX_PROCESSES) if cores > 1 else 0
 
 
