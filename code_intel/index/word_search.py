@@ -45,11 +45,12 @@ class WordSearch:
         if limit <= 0:
             return []
         mark = NAME if column == "names" else ""
-        rare, common = self._divided([mark + term for term in terms if term], limit)
-        found = self._best(match_any(rare), limit)
-        if not common:
-            return found
-        both = self._best(f"({match_any(rare)}) AND ({match_any(common)})", limit)
+        with self._db.snapshot():
+            rare, common = self._divided([mark + term for term in terms if term], limit)
+            found = self._best(match_any(rare), limit)
+            if not common:
+                return found
+            both = self._best(f"({match_any(rare)}) AND ({match_any(common)})", limit)
         best = (dict(found) | dict(both)).items()  # with its common words, a chunk scores higher
         return sorted(best, key=lambda hit: (-hit[1], hit[0]))[:limit]
 
@@ -65,9 +66,10 @@ class WordSearch:
         larger number is returned: nearly all of the others have it in both.
         """
         wanted = [*terms]
-        known = self._counted([*wanted, *(NAME + term for term in wanted)])
-        most = {term: max(known[term], known[NAME + term]) for term in wanted}
-        return self._chunks, {term: count for term, count in most.items() if count}
+        with self._db.snapshot():
+            known = self._counted([*wanted, *(NAME + term for term in wanted)])
+            most = {term: max(known[term], known[NAME + term]) for term in wanted}
+            return self._chunks, {term: count for term, count in most.items() if count}
 
     def _best(self, match: str, limit: int) -> Hits:
         return self._db.rows(schema.WORD_HITS, (match, limit)) if match else []
@@ -86,7 +88,10 @@ class WordSearch:
         return tokens, []
 
     def _counted(self, tokens: Iterable[str]) -> dict[str, int]:
-        """Return in how many chunks tokens are; of a common one, SQLite counts every chunk."""
+        """Return in how many chunks tokens are; of a common one, SQLite counts every chunk.
+
+        Call it inside a snapshot, which also keeps other threads from changing what is known.
+        """
         version = self._db.version_token()
         if version is None or version != self._version:
             self._version, self._counts = version, {}

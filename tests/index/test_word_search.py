@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,3 +94,20 @@ def test_counts_follow_the_index(store: Store) -> None:
         assert store.word_counts([RARE]) == (4, {RARE: 1})
     store.delete_document("b.py")
     assert store.word_counts([RARE]) == (3, {})
+
+
+@pytest.mark.usefixtures("large")
+def test_threads_count_and_search_while_another_one_writes(store: Store) -> None:
+    put(store, "voucher const", *["const sum"] * 9)
+
+    def ask(_: int) -> bool:
+        chunks, counts = store.word_counts(WORDS)
+        return len(store.word_hits(WORDS, "body", 99)) > 0 and counts[COMMON] <= chunks
+
+    def write(number: int) -> bool:
+        put(store, "const cart", path=f"{number}.py")
+        return True
+
+    with ThreadPoolExecutor(3) as pool:
+        done = [pool.submit(each, number) for number in range(60) for each in (ask, write, ask)]
+        assert all(each.result() for each in done)
