@@ -179,7 +179,7 @@ async def learns(day: Day, client: Client, other: Client, seed: int, pause: floa
             finally:
                 day.tree.reserved.discard(function.file)
         await _look(day, other, rng)
-        if len(day.agreed) > MAX_AGREEMENTS:
+        while len(day.agreed) > MAX_AGREEMENTS and day.goes_on:
             await _delete(day, rng)
         if number % 5 == 4:
             await _confirm(day, rng)
