@@ -26,10 +26,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from fuzzing.engine import Growth, Report, fuzz, growth  # noqa: E402 - found through the path
+from fuzzing.engine import (  # noqa: E402 - found through the path
+    MAX_EXPONENT,
+    Growth,
+    Report,
+    fuzz,
+    growth,
+)
 from fuzzing.targets import TARGETS  # noqa: E402 - likewise
 
-MAX_EXPONENT = 1.5
 MEMORY = 4 << 30
 HEAD = (
     f"{'target':<18}{'inputs':>10}{'per s':>8}{'lines':>12}{'KiB: slowest ms':>34}{'+MB':>7}"
