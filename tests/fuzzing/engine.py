@@ -202,7 +202,7 @@ def growth(
         if (
             grown.exponent > MAX_EXPONENT
         ):  # on a busy machine, a few milliseconds may become a hundred
-            grown = _grown(target, name, pattern, doublings, repeats=8)
+            grown = _grown(target, name, pattern, doublings, repeats=4)
         yield grown
 
 

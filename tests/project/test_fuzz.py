@@ -58,5 +58,5 @@ def test_quadratic_time_is_found(
     def count(data: bytes) -> int:
         return sum(data[place:].count(0) for place in range(len(data)))
 
-    assert max(each.exponent for each in growth(on_targets(count))) > 1.5
+    assert any(each.exponent > 1.5 for each in growth(on_targets(count)))
     assert max(each.exponent for each in growth(on_targets(json.loads))) < 1.5
