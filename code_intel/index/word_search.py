@@ -50,6 +50,8 @@ class WordSearch:
             found = self._best(match_any(rare), limit)
             if not common:
                 return found
+            if len(found) < limit:  # the rare words are in the same chunks
+                return self._best(match_any([*rare, *common]), limit)
             both = self._best(f"({match_any(rare)}) AND ({match_any(common)})", limit)
         best = (dict(found) | dict(both)).items()  # with its common words, a chunk scores higher
         return sorted(best, key=lambda hit: (-hit[1], hit[0]))[:limit]

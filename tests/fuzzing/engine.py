@@ -199,9 +199,7 @@ def growth(
         chosen = random.Random(seed).sample(chosen, patterns)
     for name, pattern in chosen:
         grown = _grown(target, name, pattern, doublings, repeats=2)
-        if (
-            grown.exponent > MAX_EXPONENT
-        ):  # on a busy machine, a few milliseconds may become a hundred
+        if grown.exponent > MAX_EXPONENT:  # other programs may have slowed it down
             grown = _grown(target, name, pattern, doublings, repeats=4)
         yield grown
 

@@ -45,6 +45,12 @@ def test_a_large_index_still_returns_as_many_chunks_as_were_wanted(store: Store)
     assert len(hits) == 4
 
 
+@pytest.mark.usefixtures("large")
+def test_rare_words_of_the_same_few_chunks_do_not_hide_the_others(store: Store) -> None:
+    put(store, *["voucher cart sum"] * 2, *["const"] * 9)
+    assert len(store.word_hits([*WORDS], "body", 3)) == 3
+
+
 @given(
     texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), max_size=12),
     terms=st.lists(st.sampled_from((*WORDS, "absent")), unique=True),
