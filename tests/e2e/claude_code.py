@@ -58,6 +58,12 @@ class Conversation:
         return "\n".join(map(texts_of, texts))
 
     @property
+    def results(self) -> list[str]:
+        """What the tools returned, in order, without what the client adds to a message."""
+        blocks = (block for message in self.requests[-1]["messages"] for block in _blocks(message))
+        return [texts_of(block) for block in blocks if block["type"] == "tool_result"]
+
+    @property
     def notices(self) -> str:
         """What the user was shown by hooks."""
         found = (each for each in self.events if each.get("subtype") == "informational")
@@ -111,6 +117,7 @@ class ClaudeCode:
             "ANTHROPIC_API_KEY": "dummy",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
+            "MCP_TIMEOUT": str(TIMEOUT_S * 1000),
         }
 
 
@@ -134,6 +141,12 @@ def gateways_of(root: Path) -> list[int]:
         if b"serve" in words and place == root.resolve():
             found.append(int(folder.name))
     return found
+
+
+def _blocks(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the blocks of a message; a text alone has none."""
+    content = message["content"]
+    return content if isinstance(content, list) else []
 
 
 def _is_about(request: Mapping[str, Any], prompt: str) -> bool:

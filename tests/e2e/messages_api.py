@@ -2,7 +2,8 @@
 
 Each conversation has a script: the turns of the model, chosen by a text in its first message. The
 turn to play is the number of turns that the conversation has already had, so a repeated request
-gets the same answer. Requests without the tool Edit, such as those for a title, get a word.
+gets the same answer. A search for a tool is repeated while servers are connecting. Requests without
+the tool Edit, such as those for a title, get a word.
 """
 
 import json
@@ -12,10 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
+from time import sleep
 from typing import Any, Literal, NamedTuple
 
 LAST_WORDS = "Done."
 """What the model says once its script is over."""
+CONNECTING = "Some MCP servers are still connecting"
+"""What the client's search for a tool says if it is repeated."""
 
 
 class ToolUse(NamedTuple):
@@ -56,6 +60,9 @@ class MessagesApi:
         first = texts_of(messages[0]["content"])
         turns = next((turns for key, turns in self.scripts.items() if key in first), ())
         number = sum(message["role"] == "assistant" for message in messages)
+        number -= sum(map(_is_too_early, messages))
+        if _is_too_early(messages[-1]):
+            sleep(0.2)
         turn = turns[number] if number < len(turns) else LAST_WORDS
         if callable(turn):
             try:
@@ -90,6 +97,10 @@ def texts_of(content: object) -> str:
     if isinstance(content, dict):
         return texts_of(content.get("text") or content.get("content"))
     return ""
+
+
+def _is_too_early(message: Mapping[str, Any]) -> bool:
+    return message["role"] == "user" and CONNECTING in texts_of(message["content"])
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def test_a_prompt_is_answered_by_the_hooks_and_the_server_of_the_plugin(
         ABOUT_FEE, FOUND, search, options=["--allowedTools", "mcp__plugin_code-intel_code-intel"]
     )
     assert OPENED in done.prompt_context
-    assert "src/cart/shipping.py" in done.requests[-1]["messages"][-1]["content"][0]["content"]
+    assert "src/cart/shipping.py" in done.results[-1], done.results
 
 
 def test_the_plugin_is_silent_beside_the_hooks_and_servers_of_the_project(
@@ -77,7 +77,7 @@ def test_the_plugin_is_silent_beside_the_hooks_and_servers_of_the_project(
     found = ToolUse("ToolSearch", {"query": f"select:{name}"})
     done = claude.ask(ABOUT_FEE, found, ToolUse(name, {"query": "shipping fee"}))
     assert done.prompt_context.count(OPENED) == 1
-    assert "src/cart/shipping.py" in done.requests[-1]["messages"][-1]["content"][0]["content"]
+    assert "src/cart/shipping.py" in done.results[-1], done.results
     names = {name for each in done.events for name in each.get("tools", ())}
     names |= {tool["name"] for each in done.requests for tool in each.get("tools", ())}
     assert not any("plugin" in name for name in names)
