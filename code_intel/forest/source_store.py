@@ -45,7 +45,23 @@ class Memo:
             return cast(ResultT, value)
 
 
-class SourceStore(Protocol):
+class Candidates(Protocol):
+    """A search for the chunks that may answer a question."""
+
+    def word_hits(self, terms: Iterable[str], column: Column, limit: int) -> Hits:
+        """Return (chunk id, BM25) of chunks with any of `terms`, best first; higher is better.
+
+        Terms are tokens as `chunking.words` returns them.
+        """
+
+    def vector_hits(self, query: "Vector", limit: int) -> Hits:
+        """Return (chunk id, cosine) of the nearest chunks, best first."""
+
+    def definition_chunks(self, name: str) -> list[int]:
+        """Return the ids of the chunks in which a symbol with that unqualified name starts."""
+
+
+class SourceStore(Candidates, Protocol):
     """An index of source files that can be searched and ranked.
 
     Paths are document names. A chunk id is an integer of any size, valid as long as the
@@ -71,20 +87,19 @@ class SourceStore(Protocol):
 
     # --- candidates
 
-    def word_hits(self, terms: Iterable[str], column: Column, limit: int) -> Hits:
-        """Return (chunk id, BM25) of chunks with any of `terms`, best first; higher is better.
+    def narrowed(self, folder: str, glob: str, keeps: Callable[[str], bool]) -> Candidates | None:
+        """Return a search of the documents that `keeps` accepts.
 
-        Terms are tokens as `chunking.words` returns them.
+        With None, the caller looks for the documents among the hits of the whole index.
+
+        Args:
+            folder: All of these documents are below it, unless it is empty.
+            glob: Identifies the search, together with the folder.
+            keeps: Returns whether a document is searched.
         """
 
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Return the number of chunks, and for each token that occurs, that of chunks with it."""
-
-    def vector_hits(self, query: "Vector", limit: int) -> Hits:
-        """Return (chunk id, cosine) of the nearest chunks, best first."""
-
-    def definition_chunks(self, name: str) -> list[int]:
-        """Return the ids of the chunks in which a symbol with that unqualified name starts."""
 
     def commit_hits(self, terms: Iterable[str]) -> dict[str, CommitHit]:
         """Return the files that earlier commits changed whose messages have any of `terms`."""

@@ -7,7 +7,7 @@ module, so every generation has a passage for every card.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import apsw
@@ -211,11 +211,15 @@ class Generations:
         """Return (path, position, reason) of the chunks that `refuse` recorded."""
         return self._db.rows(REFUSALS, (generation.id,))
 
-    def nearest(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
+    def nearest(
+        self, query: "Vector", limit: int, among: Collection[int] | None = None
+    ) -> list[tuple[int, float]]:
         """Return (chunk id, cosine) of the nearest chunks of the active generation, at most 4,096.
 
         Every vector is compared with the query. If there are too many to keep them in memory as
         they are, they are compared in eight bits, and the best of them exactly.
+
+        With `among`, only these chunks are returned.
 
         Raises:
             EmbeddingError: `query` has the wrong dimensions.
@@ -230,9 +234,12 @@ class Generations:
             limit = min(limit, MAX_HITS)
             if self._eight_bits.can_search(active):
                 self._matrix.clear()
-                ids, cosines = self._eight_bits.nearest(query_vector, limit)
+                ids, cosines = self._eight_bits.nearest(query_vector, limit, among)
             else:
                 ids, cosines = self._matrix.cosines(active, query_vector)
+        if among is not None:
+            shown = np.isin(ids, np.fromiter(among, np.int64))
+            ids, cosines = ids[shown], cosines[shown]
         if len(ids) > limit:
             best = np.argpartition(-cosines, limit - 1)[:limit]
             ids, cosines = ids[best], cosines[best]

@@ -131,6 +131,8 @@ INVARIANTS: tuple[tuple[str, str], ...] = (
 VECTOR_COUNT = "SELECT count(*) FROM vectors WHERE generation = ?"
 VECTOR_COUNT_UP_TO = "SELECT count(*) FROM vectors WHERE generation = ? AND id <= ?"
 VECTOR_IDS = "SELECT id FROM vectors WHERE generation = ?"
+VECTOR_IDS_OF = """SELECT v.id FROM json_each(?) j
+  CROSS JOIN vectors v ON v.generation = ? AND v.chunk = j.value"""
 VECTORS_AFTER = """SELECT id, chunk, vector FROM vectors WHERE id > ? AND +generation = ?
   ORDER BY id"""
 """`+` keeps SQLite from using the index on (generation, chunk): it would read pages at random."""
@@ -199,6 +201,14 @@ REVISE = "INSERT OR REPLACE INTO meta VALUES ('revision', hex(randomblob(8)))"
 WORD_HITS = """SELECT rowid, -rank FROM words WHERE words MATCH ?
   ORDER BY rank, rowid LIMIT ?"""
 """`rank` is bm25(words), computed once for each row."""
+WORD_HITS_AMONG = """SELECT rowid, -rank FROM words WHERE words MATCH ?
+  AND +rowid IN (SELECT value FROM json_each(?)) ORDER BY +rank, rowid LIMIT ?"""
+"""With `+`, SQLite reads the words' lists once, and FTS5 ranks only rows that are in the list."""
+ALL_DOCUMENTS = "SELECT id, path FROM documents"
+DOCUMENTS_BELOW = f"{ALL_DOCUMENTS} WHERE path = ? OR (path > ? AND path < ?)"
+"""The values are a folder, the folder with `/`, and with `0`, which follows `/`."""
+CHUNKS_OF_DOCUMENTS = """SELECT c.id FROM json_each(?) j
+  CROSS JOIN chunks c ON c.document_id = j.value LIMIT ?"""
 FILES_WITH = """SELECT count(DISTINCT c.document_id) FROM words w JOIN chunks c ON c.id = w.rowid
   WHERE words MATCH ? AND c.priority = 0"""
 CHUNK_COUNT = "SELECT count(*) FROM words_docsize"

@@ -37,7 +37,8 @@ from code_intel.index.rows import (
     normalize_symbol,
     split_names,
 )
-from code_intel.index.word_search import WordSearch, joined_tokens
+from code_intel.index.searching.narrowed import NarrowedSearch, chunks_below
+from code_intel.index.searching.word_search import WordSearch, joined_tokens
 from code_intel.records import Chunk, Definition, ParsedFile, Symbol
 
 if TYPE_CHECKING:  # numpy costs a handshake 0.1 s
@@ -155,6 +156,24 @@ class Store:
     def vector_hits(self, query: "Vector", limit: int) -> list[tuple[int, float]]:
         """Return (chunk id, cosine) of the nearest chunks; see `Generations.nearest`."""
         return self.generations.nearest(query, limit)
+
+    def narrowed(
+        self, folder: str, glob: str, keeps: Callable[[str], bool]
+    ) -> NarrowedSearch | None:
+        """Return a search of the documents that `keeps` accepts, or None if these are very many.
+
+        All of them are below `folder`, if it is not empty. The folder and the glob identify the
+        search, which is kept until a document changes.
+        """
+
+        def narrow(_: NarrowedSearch | None) -> NarrowedSearch | None:
+            chunks = chunks_below(self._db, folder, keeps)
+            if chunks is None:
+                return None
+            return NarrowedSearch(chunks, self._words, self.generations, self.definition_chunks)
+
+        with self._db.snapshot():
+            return self.cached("narrowed", (self.revision(), folder, glob), narrow)
 
     def commit_hits(self, terms: Iterable[str]) -> dict[str, CommitHit]:
         """Return the files that earlier commits changed; see `Commits.hits`."""

@@ -136,6 +136,14 @@ class RemoteStore:
         limit = min(limit, MAX_HITS)
         return self._hits("word_hits", (wanted, column, limit)) if wanted and limit > 0 else []
 
+    def narrowed(
+        self,
+        folder: str,
+        glob: str,
+        keeps: Callable[[str], bool],
+    ) -> None:
+        """Return None: this index does not list its documents for a filter."""
+
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Return the number of chunks, and for each token that occurs, that of chunks with it."""
         chunks, counts = self._ask("word_counts", _names(terms))

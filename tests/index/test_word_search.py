@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from code_intel.index import word_search
 from code_intel.index.rows import Column, DocumentRow
+from code_intel.index.searching import word_search
 from code_intel.index.store import Store
 from index.samples import DIMENSIONS, chunks_of, parsed
 

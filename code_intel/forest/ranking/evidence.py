@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.forest.pages import pages_of
 from code_intel.forest.ranking.question import Name, RankedQuestion
-from code_intel.forest.source_store import SourceStore
+from code_intel.forest.source_store import Candidates, SourceStore
 from code_intel.index.rows import ChunkPlace
 
 if TYPE_CHECKING:  # importing numpy would add 0.1 s to a handshake
@@ -49,6 +49,7 @@ class FoundWords(NamedTuple):
     Attributes:
         version: The version of the index; see `Store.version_token`.
         limit: Maximum chunks of each search.
+        narrowed: The search that was used, if it was not of the whole index.
         body: BM25 of chunk texts, by chunk id.
         names: BM25 of symbol names and path, by chunk id.
         named: The ids of the chunks that define a name in the question.
@@ -56,20 +57,25 @@ class FoundWords(NamedTuple):
 
     version: tuple[int, ...] | None
     limit: int
+    narrowed: Candidates | None
     body: Mapping[int, float]
     names: Mapping[int, float]
     named: Mapping[Name, Sequence[int]]
 
 
-def find_words(store: SourceStore, question: RankedQuestion, limit: int) -> FoundWords:
-    """Search the index by words, names and definitions, `limit` chunks each."""
+def find_words(
+    store: SourceStore, question: RankedQuestion, limit: int, narrowed: Candidates | None = None
+) -> FoundWords:
+    """Search the index by words, names and definitions, `limit` chunks each; see `gather`."""
+    source = narrowed or store
     with store.snapshot():
         return FoundWords(
             store.version_token(),
             limit,
-            dict(store.word_hits(question.terms, "body", limit)),
-            dict(store.word_hits(question.terms, "names", limit)),
-            {name: store.definition_chunks(name.bare) for name in question.names},
+            narrowed,
+            dict(source.word_hits(question.terms, "body", limit)),
+            dict(source.word_hits(question.terms, "names", limit)),
+            {name: source.definition_chunks(name.bare) for name in question.names},
         )
 
 
@@ -79,16 +85,19 @@ def gather(
     vector: "NDArray[np.float32] | None",
     limit: int,
     words: FoundWords | None = None,
+    narrowed: Candidates | None = None,
 ) -> list[File]:
     """Search the index by words, names, vectors and definitions, `limit` chunks each.
 
     `words` is what the words found before, if it is known; after a write they are searched again.
+    `narrowed` searches a part of the index alone.
     """
     version = store.version_token()
-    if words is None or version is None or (words.version, words.limit) != (version, limit):
-        words = find_words(store, question, limit)
+    asked = (version, limit, narrowed)
+    if words is None or version is None or words[: len(asked)] != asked:
+        words = find_words(store, question, limit, narrowed)
     body, names, named = words.body, words.names, words.named
-    cosines = {} if vector is None else _nearest(store, vector, limit)
+    cosines = {} if vector is None else _nearest(store, narrowed or store, vector, limit)
     chunks = {chunk for found in named.values() for chunk in found[:MAX_CHUNKS_PER_NAME]}
     rows = {row.id: row for row in store.chunk_places({*body, *names, *cosines, *chunks})}
     files: dict[str, File] = {}
@@ -105,10 +114,12 @@ def gather(
     return sorted(files.values(), key=lambda file: file.path)
 
 
-def _nearest(store: SourceStore, vector: "NDArray[np.float32]", limit: int) -> dict[int, float]:
+def _nearest(
+    store: SourceStore, source: Candidates, vector: "NDArray[np.float32]", limit: int
+) -> dict[int, float]:
     """Return the cosines of the `limit` nearest chunks that are not pages of query plans."""
     pages = frozenset(pages_of(store))
-    near = store.vector_hits(vector, limit + len(pages))
+    near = source.vector_hits(vector, limit + len(pages))
     return dict([hit for hit in near if hit[0] not in pages][:limit])
 
 

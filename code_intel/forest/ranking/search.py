@@ -7,6 +7,7 @@ was found in the index, so an unchanged index gives the same result (docs/decisi
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.errors import UsageError
@@ -19,7 +20,7 @@ from code_intel.forest.ranking.recency import recent_of
 from code_intel.forest.ranking.signals import RANKING, SIGNAL_NAMES, Signal, weight_of
 from code_intel.forest.ranking.state import RankingState, Situation
 from code_intel.forest.ranking.trace import RowTrace
-from code_intel.forest.source_store import SourceStore
+from code_intel.forest.source_store import Candidates, SourceStore
 from code_intel.forest.text.globs import matches
 from code_intel.foundation.spelling import composed
 from code_intel.index.rows import ChunkPlace, ChunkRow
@@ -89,7 +90,8 @@ def search(
     question = read(query)
     if not (question.terms or question.names):  # `?!`: its vector would still be near some chunk
         return []
-    files = gather(store, question, vector, _limit(directory, file_pattern), words)
+    narrowed, limit = _narrowed(store, directory, file_pattern)
+    files = gather(store, question, vector, limit, words, narrowed)
     likely = not floor or is_likely(store, query, question, files)
     if not likely and own is None:
         return []
@@ -110,7 +112,8 @@ def search_words(
     store: SourceStore, query: str, directory: str = "", file_pattern: str = ""
 ) -> FoundWords:
     """Return what the words of a question find, which needs no vector."""
-    return find_words(store, read(query), _limit(directory, file_pattern))
+    narrowed, limit = _narrowed(store, directory, file_pattern)
+    return find_words(store, read(query), limit, narrowed)
 
 
 def asked_words(
@@ -125,6 +128,17 @@ def asked_words(
 def _limit(directory: str, file_pattern: str) -> int:
     """Return how many chunks each search finds; more if most of them may be filtered out."""
     return MAX_HITS if directory or file_pattern else POOL
+
+
+def _narrowed(
+    store: SourceStore, directory: str, file_pattern: str
+) -> tuple[Candidates | None, int]:
+    """Return a search of the filtered documents alone, if possible, and its number of chunks."""
+    if not (directory or file_pattern):
+        return None, POOL
+    keeps = partial(within, directory=directory, file_pattern=file_pattern)
+    found = store.narrowed(_folder(directory), file_pattern, keeps)
+    return found, POOL if found else MAX_HITS
 
 
 def state_of(
@@ -251,8 +265,14 @@ def within(path: str, directory: str, file_pattern: str) -> bool:
     A glob with a `/` is compared with the whole path. Case matters, Unicode composition does not.
     """
     path, directory, file_pattern = map(composed, (path, directory, file_pattern))
-    folder = directory.replace("\\", "/").removeprefix("./").rstrip("/")
-    if folder not in {"", "."} and path != folder and not path.startswith(f"{folder}/"):
+    folder = _folder(directory)
+    if folder and path != folder and not path.startswith(f"{folder}/"):
         return False
     subject = path if "/" in file_pattern else path.rpartition("/")[2]
     return not file_pattern or matches(subject, file_pattern)
+
+
+def _folder(directory: str) -> str:
+    """Return the name of a folder as paths have it, or an empty text for the whole project."""
+    folder = directory.replace("\\", "/").removeprefix("./").rstrip("/")
+    return "" if folder == "." else folder

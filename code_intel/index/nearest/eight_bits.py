@@ -9,6 +9,7 @@ A block has its final size from the start, so that adding vectors copies none of
 """
 
 import json
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -83,9 +84,12 @@ class EightBitVectors:
             self._version = (token, generation.id)
         return self._usable
 
-    def nearest(self, query: "Vectors", limit: int) -> "tuple[Ids, Vectors]":
+    def nearest(
+        self, query: "Vectors", limit: int, among: Iterable[int] | None = None
+    ) -> "tuple[Ids, Vectors]":
         """Return the chunk ids of the nearest vectors, and their cosines; at least `limit`.
 
+        With `among`, those of these chunks come first, and others may follow.
         Call `can_search` first, in the same snapshot.
 
         Raises:
@@ -95,6 +99,8 @@ class EightBitVectors:
 
         goal = wanted = limit + limit // 4 + MARGIN
         distances = self._distances(query)
+        if among is not None:
+            distances[~self._rows_of(among)] = np.inf
         while True:
             if wanted < len(distances):
                 best = np.argpartition(distances, wanted)[:wanted]
@@ -167,6 +173,15 @@ class EightBitVectors:
         with ThreadPoolExecutor(min(MAX_THREADS, available_cores())) as pool:
             found = list(pool.map(compare, self._blocks))  # simsimd releases the interpreter lock
         return np.concatenate([np.zeros(0, np.float32), *found])
+
+    def _rows_of(self, chunks: Iterable[int]) -> "NDArray[np.bool_]":
+        """Return for every vector whether it is of one of some chunks."""
+        import numpy as np
+
+        generation = self._source[1] if self._source else 0
+        found = self._db.rows(schema.VECTOR_IDS_OF, (json.dumps([*chunks]), generation))
+        ids = [np.zeros(0, np.int64), *(block.ids[: block.used] for block in self._blocks)]
+        return np.isin(np.concatenate(ids), np.fromiter((key for (key,) in found), np.int64))
 
     def _compared(self, rows: "Ids", query: "Vectors") -> "tuple[Ids, Ids, Vectors]":
         """Return the row ids, chunk ids and cosines of those of some vectors that exist."""

@@ -9,6 +9,7 @@ from code_intel.errors import UsageError
 from code_intel.forest.ranking.question import embedded as vector_of
 from code_intel.forest.ranking.search import search, search_words
 from code_intel.index.rows import DocumentRow
+from code_intel.index.searching import narrowed
 from code_intel.index.store import Store
 from code_intel.records import Hit
 from doubles import HashEmbedder
@@ -234,7 +235,11 @@ def test_filters_limit_the_hits(
     assert set(found(hits)) == expected
 
 
-def test_a_filter_finds_a_file_with_a_low_rank(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [narrowed.MAX_CHUNKS, 0], ids=["alone", "among all"])
+def test_a_filter_finds_a_file_with_a_low_rank(
+    tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(narrowed, "MAX_CHUNKS", most)
     files = {f"noise/n{i}.py": "token token token\n" for i in range(400)}
     files["quiet/q.py"] = "# a token, once, in a text that is about other matters altogether\n"
     with plant(tmp_path / "f.db", files) as store:

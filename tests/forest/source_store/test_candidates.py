@@ -7,10 +7,15 @@ from code_intel.chunking import parse_file
 from code_intel.chunking.words import query_words
 from code_intel.errors import EmbeddingError
 from code_intel.forest.source_store import SourceStore
+from code_intel.index.rows import Column
+from code_intel.index.store import Store
 from forest.source_store.conftest import Indexed
 from forest.source_store.shop import SHOP
 from hostile_texts import HOSTILE
 from pushes import MODEL, vector_of
+
+COLUMNS: tuple[Column, ...] = ("body", "names")
+IN_SRC = ("src/auth.py", "src/users.py")
 
 
 def paths(store: SourceStore, hits: list[tuple[int, float]]) -> list[str]:
@@ -130,3 +135,21 @@ def test_source_comes_before_tests_among_the_chunks_of_a_name(indexed: Indexed) 
 
 def test_nothing_is_known_of_commits_that_were_not_indexed(indexed: Indexed) -> None:
     assert indexed(SHOP).commit_hits(["login"]) == {}
+
+
+def test_a_search_of_some_documents_finds_only_these_if_an_index_can_do_it(
+    indexed: Indexed,
+) -> None:
+    store = indexed(SHOP)
+    found = store.narrowed("src", "", lambda path: path.startswith("src/"))
+    assert (found is None) != isinstance(store, Store)
+    for part in [found] if found else []:
+        for column in COLUMNS:
+            every = store.word_hits(["login", "name", "password"], column, 99)
+            places = zip(every, paths(store, every), strict=True)
+            assert part.word_hits(["login", "name", "password"], column, 99) == [
+                hit for hit, path in places if path.startswith("src/")
+            ]
+        assert {*paths(store, part.vector_hits(vector_of("x"), 99))} == {*IN_SRC}
+        defining = store.chunk_places(part.definition_chunks("login"))
+        assert {place.path for place in defining} == {*IN_SRC}

@@ -44,9 +44,8 @@ class WordSearch:
         """
         if limit <= 0:
             return []
-        mark = NAME if column == "names" else ""
         with self._db.snapshot():
-            rare, common = self._divided([mark + term for term in terms if term], limit)
+            rare, common = self._divided(_marked(terms, column), limit)
             found = self._best(match_any(rare), limit)
             if not common:
                 return found
@@ -55,6 +54,15 @@ class WordSearch:
             both = self._best(f"({match_any(rare)}) AND ({match_any(common)})", limit)
         best = (dict(found) | dict(both)).items()  # with its common words, a chunk scores higher
         return sorted(best, key=lambda hit: (-hit[1], hit[0]))[:limit]
+
+    def hits_among(
+        self, chunks: Iterable[int], terms: Iterable[str], column: Column, limit: int
+    ) -> Hits:
+        """Return the same as `hits` for some chunks alone; none is missing."""
+        match = match_any(_marked(terms, column))
+        if not match or limit <= 0:
+            return []
+        return self._db.rows(schema.WORD_HITS_AMONG, (match, json.dumps([*chunks]), limit))
 
     def files(self, term: str) -> int:
         """Return the number of source files with a token, without tests and documents."""
@@ -103,3 +111,9 @@ class WordSearch:
             found = dict(self._db.rows(schema.WORD_COUNTS, (json.dumps(new),)))
             self._counts |= {token: found.get(token, 0) for token in new}
         return self._counts
+
+
+def _marked(terms: Iterable[str], column: Column) -> list[str]:
+    """Return the tokens of some terms in a column."""
+    mark = NAME if column == "names" else ""
+    return [mark + term for term in terms if term]

@@ -1,0 +1,1 @@
+"""Search the words of an index, and search some of its chunks alone."""
