@@ -7,7 +7,7 @@ was found in the index, so an unchanged index gives the same result (docs/decisi
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from code_intel.errors import UsageError
@@ -136,7 +136,7 @@ def _narrowed(
     """Return a search of the filtered documents alone, if possible, and its number of chunks."""
     if not (directory or file_pattern):
         return None, POOL
-    keeps = partial(within, directory=directory, file_pattern=file_pattern)
+    keeps = shown_by(directory, file_pattern)
     found = store.narrowed(_folder(directory), file_pattern, keeps)
     return found, POOL if found else MAX_HITS
 
@@ -264,12 +264,21 @@ def within(path: str, directory: str, file_pattern: str) -> bool:
 
     A glob with a `/` is compared with the whole path. Case matters, Unicode composition does not.
     """
-    path, directory, file_pattern = map(composed, (path, directory, file_pattern))
-    folder = _folder(directory)
-    if folder and path != folder and not path.startswith(f"{folder}/"):
-        return False
-    subject = path if "/" in file_pattern else path.rpartition("/")[2]
-    return not file_pattern or matches(subject, file_pattern)
+    return shown_by(directory, file_pattern)(path)
+
+
+@lru_cache(maxsize=64)
+def shown_by(directory: str, file_pattern: str) -> Callable[[str], bool]:
+    """Return `within` for this folder and this glob."""
+    folder, glob = _folder(composed(directory)), composed(file_pattern)
+
+    def shows(document: str) -> bool:
+        path = composed(document)
+        if folder and path != folder and not path.startswith(f"{folder}/"):
+            return False
+        return not glob or matches(path if "/" in glob else path.rpartition("/")[2], glob)
+
+    return shows
 
 
 def _folder(directory: str) -> str:

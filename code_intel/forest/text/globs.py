@@ -7,7 +7,7 @@ nine seconds for `*a*a*a*a*a*a*b` (decision 0030).
 
 import re
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 
 from code_intel.errors import UsageError
@@ -20,7 +20,12 @@ _STARS = re.compile(r"\*{3,}")
 
 def matches(name: str, glob: str) -> bool:
     """Return whether `glob` matches `name`; `*` also matches slashes."""
-    return any(fnmatchcase(name, plain) for plain in expand(glob))
+    return _pattern(glob).match(name) is not None
+
+
+@lru_cache(maxsize=64)
+def _pattern(glob: str) -> re.Pattern[str]:
+    return re.compile("|".join(translate(plain) for plain in expand(glob)))
 
 
 @lru_cache(maxsize=64)
