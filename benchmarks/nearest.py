@@ -11,7 +11,7 @@ real       number of vectors that are not made up
 cosine     of the 10th hit, the median
 exact      multiplication with all vectors in memory, in 32 bits; it defines the recall
 from disk  every vector read for each question, as without the eight bits
-search     300 hits, as the forest asks; `filtered` 4,096, as with a filter
+search     300 hits, as the forest asks; `filtered` 4,096, as with a filter of very many chunks
 first      the first search of a process; `cold` after the file has left the memory of the system
 added      the search after 1,000 vectors were added; `deleted` after they were deleted
 kept       memory that the process keeps after its first search, in MiB
