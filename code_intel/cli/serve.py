@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from code_intel.config import Settings, find_served_root, load_settings, require_single_project
 from code_intel.errors import ConfigError, UsageError
+from code_intel.foundation.heap import use_one_heap
 from code_intel.servers.wire import take_stdout
 
 if TYPE_CHECKING:  # imported when the server starts
@@ -105,6 +106,7 @@ def serve(
         UsageError: An option is wrong, or the port is not available.
         ConfigError: The token file cannot be used.
     """
+    use_one_heap()  # before the first thread, which would keep its own
     if args.http is None:
         for name in ("host", "token_file", "allow_host", "allow_writes"):
             if getattr(args, name, None) is not None:

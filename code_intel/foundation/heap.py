@@ -9,7 +9,7 @@ _M_ARENA_MAX = -8
 
 
 def use_one_heap() -> None:
-    """Let all threads allocate from one heap; call it before most of them start.
+    """Let all threads allocate from one heap; call it before they start.
 
     Each heap keeps what its threads have freed, and the threads of a model free much.
     """

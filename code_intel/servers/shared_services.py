@@ -7,7 +7,6 @@ The gateway, the index servers and the command server of a project may run in th
 from dataclasses import replace
 
 from code_intel.config import IndexConfig, Settings
-from code_intel.foundation.heap import use_one_heap
 from code_intel.tools.context.commands import CommandContext, open_commands
 from code_intel.tools.context.corpus_service import (
     CorpusService,
@@ -21,7 +20,6 @@ class SharedServices:
 
     def __init__(self, settings: Settings) -> None:
         """Begin with none."""
-        use_one_heap()
         self.settings = settings
         self._services: tuple[CorpusService, CorpusService] | None = None
         self._commands: CommandContext | None = None

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
+from platform import libc_ver
 from time import monotonic, sleep
 from typing import Any
 
@@ -125,6 +127,25 @@ def test_the_handles_of_a_gateway_do_not_grow_with_the_sessions(words: Project) 
         assert gateways_of(words.root) == [server.pid]
     assert gateways_of(words.root) == []
     assert not os.path.lexists(socket_path(words.root))
+
+
+def other_heaps(pid: int) -> int:
+    """Count the heaps of glibc besides the first: each reserves 64 MiB at a multiple of them."""
+    found, size = 0, 64 << 20
+    lines = [line.split() for line in Path(f"/proc/{pid}/maps").read_text("utf-8").splitlines()]
+    for (used, mode, *_), (free, reserved, *_) in pairwise(lines):
+        start, end = (int(number, 16) for number in used.split("-"))
+        follows, last = (int(number, 16) for number in free.split("-"))
+        is_reserved = reserved == "---p" and (follows, last) == (end, start + size)
+        found += mode == "rw-p" and start % size == 0 and is_reserved
+    return found
+
+
+@pytest.mark.skipif(libc_ver()[0] != "glibc", reason="another C library has other heaps")
+def test_all_threads_of_a_gateway_allocate_from_one_heap(words: Project) -> None:
+    with gateway(words) as server:
+        hold(words.root, "one")
+        assert other_heaps(server.pid) == 0
 
 
 def test_crashes_and_upgrades_leave_nothing_and_the_next_gateway_answers(words: Project) -> None:
