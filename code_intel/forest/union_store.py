@@ -114,12 +114,7 @@ class UnionStore:
         """Return (chunk id, BM25) of chunks with any of `terms`, best first; higher is better."""
         return self._best(self._words.hits(tuple(terms), column, limit), limit)
 
-    def narrowed(
-        self,
-        folder: str,
-        glob: str,
-        keeps: Callable[[str], bool],
-    ) -> None:
+    def narrowed(self, folder: str, glob: str, keeps: Callable[[str], bool]) -> None:
         """Return None: this index does not list its documents for a filter."""
 
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:

@@ -136,12 +136,7 @@ class RemoteStore:
         limit = min(limit, MAX_HITS)
         return self._hits("word_hits", (wanted, column, limit)) if wanted and limit > 0 else []
 
-    def narrowed(
-        self,
-        folder: str,
-        glob: str,
-        keeps: Callable[[str], bool],
-    ) -> None:
+    def narrowed(self, folder: str, glob: str, keeps: Callable[[str], bool]) -> None:
         """Return None: this index does not list its documents for a filter."""
 
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:

@@ -134,11 +134,11 @@ def _narrowed(
     store: SourceStore, directory: str, file_pattern: str
 ) -> tuple[Candidates | None, int]:
     """Return a search of the filtered documents alone, if possible, and its number of chunks."""
-    if not (directory or file_pattern):
-        return None, POOL
-    keeps = shown_by(directory, file_pattern)
-    found = store.narrowed(_folder(directory), file_pattern, keeps)
-    return found, POOL if found else MAX_HITS
+    found = None
+    if directory or file_pattern:
+        keeps = _shown_by(directory, file_pattern)
+        found = store.narrowed(_folder(directory), file_pattern, keeps)
+    return found, POOL if found else _limit(directory, file_pattern)
 
 
 def state_of(
@@ -264,11 +264,11 @@ def within(path: str, directory: str, file_pattern: str) -> bool:
 
     A glob with a `/` is compared with the whole path. Case matters, Unicode composition does not.
     """
-    return shown_by(directory, file_pattern)(path)
+    return _shown_by(directory, file_pattern)(path)
 
 
 @lru_cache(maxsize=64)
-def shown_by(directory: str, file_pattern: str) -> Callable[[str], bool]:
+def _shown_by(directory: str, file_pattern: str) -> Callable[[str], bool]:
     """Return `within` for this folder and this glob."""
     folder, glob = _folder(composed(directory)), composed(file_pattern)
 

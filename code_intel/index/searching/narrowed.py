@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float32]
 
 MAX_CHUNKS = 1 << 16
-"""Maximum chunks of a narrowed search. With more, the best of the index are enough of them."""
+"""Maximum chunks of a narrowed search. Listing more takes longer than filtering the best of all."""
 
 
 def chunks_below(

@@ -103,12 +103,7 @@ class SharedStore:
         both = self._both_columns(tuple(dict.fromkeys(terms)), min(limit, MAX_HITS))
         return [*both[column]]
 
-    def narrowed(
-        self,
-        folder: str,
-        glob: str,
-        keeps: Callable[[str], bool],
-    ) -> None:
+    def narrowed(self, folder: str, glob: str, keeps: Callable[[str], bool]) -> None:
         """Return None: this index does not list its documents for a filter."""
 
     def word_counts(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
