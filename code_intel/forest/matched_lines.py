@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from code_intel.chunking.words import words
 
@@ -25,11 +25,15 @@ def best_line(lines: Sequence[str], terms: Collection[str]) -> int | None:
     2
     """
     wanted = frozenset(terms)
-    # Splitting a line into words takes long, so lines without any spelling of a term are skipped.
-    found = [
-        wanted.intersection(words(line)) if first_match(line, wanted, default=-1) >= 0 else NONE
-        for line in lines
-    ]
+    stems = _stems(terms)
+
+    def terms_in(line: str) -> frozenset[str]:
+        folded = line.casefold()
+        if not any(stem in folded for stem in stems):  # splitting a line into words takes long
+            return NONE
+        return wanted.intersection(words(line))
+
+    found = [terms_in(line) for line in lines]
     counts = Counter(term for terms_of_line in found for term in terms_of_line)
     weights = {term: math.log1p(len(lines) / count) for term, count in counts.items()}
     if not weights:
@@ -46,8 +50,8 @@ def best_line(lines: Sequence[str], terms: Collection[str]) -> int | None:
     return max(window, key=lambda index: weight(found[index]))
 
 
-def first_match(line: str, terms: Collection[str], default: int = 0) -> int:
-    """Return where the first of the terms begins in a line; `default` if none does.
+def first_match(line: str, terms: Collection[str]) -> int:
+    """Return where the first of the terms begins in a line; 0 if none does.
 
     A term is a stem: `queri` stands for "query", and `organiz` for "organise".
 
@@ -55,8 +59,12 @@ def first_match(line: str, terms: Collection[str], default: int = 0) -> int:
     8
     """
     folded = line.casefold()
-    stems = (term[:-1] if term.endswith(("i", "z")) else term for term in terms)
-    return min((at for stem in stems if (at := folded.find(stem)) >= 0), default=default)
+    return min((at for stem in _stems(terms) if (at := folded.find(stem)) >= 0), default=0)
+
+
+def _stems(terms: Iterable[str]) -> list[str]:
+    """Return how the spellings of some terms begin."""
+    return [term[:-1] if term.endswith(("i", "z")) else term for term in terms]
 
 
 def lines_around(

@@ -8,7 +8,6 @@ chunked by lines.
 import importlib
 import re
 from functools import cache
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from code_intel.chunking.languages import (
@@ -79,8 +78,9 @@ def language_of(path: str) -> str:
 
 def row_of(path: str) -> Language:
     """Return the row of a file by its whole name, else by its extension."""
-    name = PurePosixPath(path.replace("\\", "/")).name.lower()
-    return _BY_FILE.get(name) or _BY_FILE.get(PurePosixPath(f"x{name}").suffix, PLAIN)
+    name = path.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+    _, dot, ending = name.rpartition(".")
+    return _BY_FILE.get(name) or _BY_FILE.get(dot + ending, PLAIN)
 
 
 def row_of_text(path: str, text: str) -> Language:
