@@ -70,10 +70,10 @@ def sync(
     if scan.stopped:
         report.stopped = True
         return report
-    on_scan(scan)
     walk.apply_choices(scan, config, store.choices())
     known = store.file_states()
     todo = files_to_read(store, scan, known)
+    on_scan(scan)
     report.unchanged = len(scan.files) - len(todo)
     done = 0
     if todo:
