@@ -130,7 +130,7 @@ class Crowd:
                 term = other
         if rng.random() < 0.6:
             if await self.run("map", "delete", term, function.name) == 0:
-                self.day.deleted.add(term)
+                self.day.note_deletion(term, function.name)
         else:
             self.kept[term] = function.name
 

@@ -21,6 +21,7 @@ from benchmarks.workday.tree import Function, Tree, symbol_words
 
 MAX_CALL_S = 300
 MAX_END_S = 30
+MAX_DRAWS = 10_000
 MAX_LOOKS, PAUSE_S = 5, 5.0
 MAX_AGREEMENTS = 8
 """More are deleted again, so that the map has a steady size."""
@@ -40,7 +41,7 @@ class Day:
     """Held while a session changes code, and while the branch changes."""
     agreed: dict[str, str] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
-    """The names of functions that have, or had, an agreement."""
+    """The names of functions that have an agreement, or will have one."""
     deleted: set[str] = field(default_factory=set)
     shown: dict[str, int] = field(default_factory=dict)
     slowest: dict[str, float] = field(default_factory=dict)
@@ -52,14 +53,17 @@ class Day:
 
     def new_function(self, rng: random.Random) -> Function:
         """Return a function without an agreement: a second one would be an alias of the first."""
-        known = self.begun | {_last(each) for each in self.agreed.values()}
-        function = function_in(self.tree, rng)
-        for _ in range(200):
-            if _last(function.name) not in known:
-                break
+        for _ in range(MAX_DRAWS):
             function = function_in(self.tree, rng)
-        self.begun.add(_last(function.name))
-        return function
+            if _last(function.name) not in self.begun:
+                self.begun.add(_last(function.name))
+                return function
+        raise RuntimeError("Nearly all functions have an agreement. Name a larger --source.")
+
+    def note_deletion(self, term: str, symbol: str) -> None:
+        """Note that an agreement was deleted; its function may get another one."""
+        self.deleted.add(term)
+        self.begun.discard(_last(symbol))
 
     async def pause(self, seconds: float) -> None:
         """Wait between two actions."""
@@ -262,7 +266,7 @@ async def _delete(day: Day, rng: random.Random) -> None:
     term = rng.choice(list(day.agreed))
     symbol = day.agreed.pop(term)
     if await command(day, "map", "delete", term, symbol):
-        day.deleted.add(term)
+        day.note_deletion(term, symbol)
 
 
 async def _confirm(day: Day, rng: random.Random) -> None:
