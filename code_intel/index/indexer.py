@@ -45,8 +45,9 @@ PAUSE_S, MAX_PAUSE_S = 0.1, 3.0
 """How long a running scan pauses for one request, and at most for all requests together."""
 SCAN_BACKOFF = 20
 """After a scan that took t seconds, the next is at least 20 t later: it uses 5% of one core."""
-IDLE_BACKOFF = 100
-"""The same if no request came for a minute, or if a watch names the files that change: 1%."""
+IDLE_BACKOFF = 150
+"""The same if no request came for a minute, or if a watch names the files that change: 1%, because
+git and the search for deleted files take processor time that is not part of t."""
 IDLE_S = 60.0
 WATCHED_INTERVALS = 20
 """With a watch, scans are at least so many intervals apart: a minute."""
