@@ -12,7 +12,8 @@ The head records, outside the project, which journal lines were acknowledged. Th
 `<state folder>/sessions/<project>/<name>.head` has one line per commit, `lines size digest`. Each
 digest covers the previous one and the journal lines of the commit, so the last one authenticates
 the whole journal. A commit is written after its journal lines, so the journal may be ahead of its
-head but never behind. The functions at the end open and lock journals and heads.
+head but never behind. Only a new session writes its head first: a journal without a head is
+damaged. The functions at the end open and lock journals and heads.
 """
 
 import errno

@@ -396,17 +396,19 @@ def _check_access(session: Session, key: Handle, expire_hours: float, now: datet
 
 
 def _write_new(paths: SessionPaths, name: str, line: bytes) -> None:
-    """Write a journal's first line, then its head.
+    """Write the head of a journal, then its first line.
+
+    If the process is killed between them, a head is left that `heads.remove_old_heads` deletes. A
+    journal without a head would be reported as damaged.
 
     Raises:
         StorageError: The name is taken, or writing failed; neither file is left.
     """
-    path = paths.journal(name)
-    durable.create(path, line, heads.PRIVATE_FILE_MODE)
+    heads.create(paths, name, heads.initial_commit(paths, name).extended(line))
     try:
-        heads.create(paths, name, heads.initial_commit(paths, name).extended(line))
+        durable.create(paths.journal(name), line, heads.PRIVATE_FILE_MODE)
     except StorageError:
-        durable.remove(path)
+        durable.remove(paths.head(name))
         raise
 
 
