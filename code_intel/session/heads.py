@@ -44,7 +44,7 @@ _SHOWN_CHARS = 32
 RETENTION_S = 365 * 24 * 3600.0
 """Age at which heads without a journal and heads of idle projects are deleted."""
 STATE_ADVICE = (
-    "Free disk space, or set CODE_INTEL_STATE_DIR to a writable folder outside the project."
+    "Free some space, or set CODE_INTEL_STATE_DIR to a writable folder outside the project."
 )
 _PLAIN_FLAGS = (
     getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
