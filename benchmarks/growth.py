@@ -17,7 +17,7 @@ branch    `git switch` to a branch where 1,000 files differ, to a fresh answer
 vectors   embedded cards a second, stored; above --real cards, the rest is drawn around real vectors
 both      `query` in an index with vectors
 memory    PSS of the gateway and both index servers, after questions
-idle      processor time of the gateway that is left alone
+idle      processor time of the gateway that is left alone for 15 minutes
 peers     ripgrep for the first word of each question; with --peers, also semble (see `indexing.py`)
 """
 
@@ -32,7 +32,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,7 +57,8 @@ STORED_AT_ONCE = 5_000
 SPREAD = 0.5
 """Length of what is added to a real unit vector to draw one around it."""
 PATIENCE = 1800.0
-IDLE_SECONDS = 60
+IDLE_SECONDS = 900
+"""Long enough for a scan of the largest tree."""
 SETTLE = 15
 SOURCE = '\n\ndef {name}(value):\n    """Return the {name} of a value."""\n    return value\n'
 
@@ -342,9 +343,13 @@ def idle(project: Project) -> Row:
 
 
 def spent(pid: int) -> float:
-    """Return the processor time of a process and of its children that have ended."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    """Return the processor time of a process and of all processes below it, ended or not."""
+    ticks = 0
+    for each in below(pid):
+        with suppress(OSError):  # it has just ended
+            state = Path(f"/proc/{each}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+            ticks += sum(map(int, state.split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def peers(project: Project) -> Row:

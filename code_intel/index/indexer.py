@@ -46,8 +46,10 @@ PAUSE_S, MAX_PAUSE_S = 0.1, 3.0
 SCAN_BACKOFF = 20
 """After a scan that took t seconds, the next is at least 20 t later: it uses 5% of one core."""
 IDLE_BACKOFF = 150
-"""The same if no request came for a minute, or if a watch names the files that change: 1%, because
-git and the search for deleted files take processor time that is not part of t."""
+"""The same if no request came for a minute: less than 1%, with git and the search for deleted
+files, whose processor time is not part of t."""
+WATCHED_BACKOFF = 400
+"""The same if a watch names the files that change: the scan only finds what the watch missed."""
 IDLE_S = 60.0
 WATCHED_INTERVALS = 20
 """With a watch, scans are at least so many intervals apart: a minute."""
@@ -297,7 +299,7 @@ class Indexer:
         Without `is_settled`, the next one has to confirm what this one found.
         """
         if self._watch.is_active and is_settled:
-            return max(self._interval * WATCHED_INTERVALS, IDLE_BACKOFF * seconds)
+            return max(self._interval * WATCHED_INTERVALS, WATCHED_BACKOFF * seconds)
         is_idle = time.monotonic() - self._activity.last_request > IDLE_S
         return max(self._interval, (IDLE_BACKOFF if is_idle else SCAN_BACKOFF) * seconds)
 
