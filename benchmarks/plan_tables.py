@@ -121,9 +121,9 @@ def _show_parts(outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 for way in ("alone", "baseline", "plan")
             }
             gained = gains(mine, measure)
-            told = " ".join(f"{mean:.3f}" for mean in means.values())
-            told += f" {gained.mean:+.3f} [{gained.low:+.3f}, {gained.high:+.3f}]"
-            line += f"{told:>52}"
+            cells = " ".join(f"{mean:.3f}" for mean in means.values())
+            cells += f" {gained.mean:+.3f} [{gained.low:+.3f}, {gained.high:+.3f}]"
+            line += f"{cells:>52}"
             report[part][name] = {**means, "gained": gained._asdict()}
         print(line)
     return report
@@ -142,7 +142,7 @@ def _show_confidence(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     areas: dict[str, dict[str, float | None]] = {}
     for part, belongs in PARTS.items():
         mine = [each for each in outcomes if belongs(each)]
-        told: dict[str, Callable[[Outcome], float]] = {
+        predictors: dict[str, Callable[[Outcome], float]] = {
             "confidence": lambda each: each.confidence,
             "score": lambda each: each.score,
         }
@@ -151,7 +151,7 @@ def _show_confidence(outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 [value(each) for each in mine if each.first_is_right],
                 [value(each) for each in mine if not each.first_is_right],
             )
-            for name, value in told.items()
+            for name, value in predictors.items()
         }
         shown = (f"{name} {value:.2f}" for name, value in areas[part].items() if value is not None)
         print(f"area under the curve, {part}: {', '.join(shown)}")

@@ -43,10 +43,10 @@ def compare(
     """Yield a kind and a sentence for each place that is not in its file now.
 
     The kinds: it was `never` there; it was there `before`; it was, and the answer says that the
-    index is not up to date (`told`).
+    index is not up to date (`outdated`).
     """
     index = data.get("index") or {}
-    told = index.get("state", "fresh") != "fresh"
+    is_outdated = index.get("state", "fresh") != "fresh"
     for place in shown(data):
         if place.file.startswith(".code-intel/") or place.file not in tree.versions:
             continue
@@ -55,7 +55,7 @@ def compare(
         if when != "now":
             age = tree.age(place.file, since)
             text = f"{tool}: {place.file}:{place.first} {when}, changed {age:.1f} s earlier"
-            yield ("told" if told else when), f"{text}: {place.lines[:2]} {index}"
+            yield ("outdated" if is_outdated else when), f"{text}: {place.lines[:2]} {index}"
 
 
 def _names(tree: Tree, place: Shown, since: float) -> str:

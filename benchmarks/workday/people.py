@@ -93,7 +93,7 @@ class Day:
             await anyio.sleep(0.05)
         for kind, sentence in compare(self.tree, tool, data, since):
             self.shown[kind] = self.shown.get(kind, 0) + 1
-            if kind != "told":
+            if kind != "outdated":
                 self.project.fault(sentence)
         self.shown["answers"] = self.shown.get("answers", 0) + 1
         return data

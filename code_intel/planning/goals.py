@@ -146,9 +146,9 @@ def rule_terms(rule: str) -> ExpansionRule:
     place = _PLACE.search(rest)
     folder = place[1].strip("./") if place else ""
     rest = rest[: place.start()] if place else rest
-    told = [word for word in keywords(rest) if word.casefold() not in _FILLERS]
+    words = [word for word in keywords(rest) if word.casefold() not in _FILLERS]
     where = split_identifier(re.sub(r"[*.{}/\[\]?]+", " ", " ".join((*globs, folder)))).split()
-    return ExpansionRule(tuple(distinct([*told, *where])), globs[0] if globs else "", folder)
+    return ExpansionRule(tuple(distinct([*words, *where])), globs[0] if globs else "", folder)
 
 
 def arranged(rules: Sequence[str], query: str, results: Sequence[Result]) -> tuple[Result, ...]:
@@ -157,8 +157,8 @@ def arranged(rules: Sequence[str], query: str, results: Sequence[Result]) -> tup
     A query follows a rule if it has all of the rule's words.
     """
     asked = folded(query)
-    told = [rule for rule in map(rule_terms, rules) if rule.terms]
-    places = [rule for rule in told if folded(" ".join(rule.terms)) <= asked]
+    parsed = [rule for rule in map(rule_terms, rules) if rule.terms]
+    places = [rule for rule in parsed if folded(" ".join(rule.terms)) <= asked]
     return tuple(
         sorted(results, key=lambda each: -sum(_there(rule, each.document) for rule in places))
     )

@@ -127,8 +127,8 @@ def key_of(plan: QueryPlan) -> str:
     """Return a key of goal, expectations, mode, strategy, queries and source of a plan."""
     said = (as_json(plan.expected), plan.mode, as_json(plan.strategy), plan.waiting, plan.source)
     asked = (" ".join(plan.goal.split()), *said)
-    told = json.dumps(masked_data(asked), ensure_ascii=False)
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
+    text = json.dumps(masked_data(asked), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def rendered(plan: QueryPlan) -> bytes:

@@ -34,10 +34,10 @@ def roots(root: Path, home: Path | None = None) -> tuple[Path, ...]:
     """
     project = root.absolute()
     # Path.expanduser fails without a home.
-    told = home or Path(os.path.expanduser("~"))  # noqa: PTH111
-    if not told.is_absolute() or real_path(told) == Path(told.anchor):
+    folder = home or Path(os.path.expanduser("~"))  # noqa: PTH111
+    if not folder.is_absolute() or real_path(folder) == Path(folder.anchor):
         return (project,)
-    return project, told
+    return project, folder
 
 
 def candidates(name: str, within: Sequence[Path]) -> tuple[Path, ...]:
@@ -92,9 +92,9 @@ def mentioned(path: Path, within: Sequence[Path], otherwise: str) -> str:
 
     A repository chooses such paths, and messages contain no text of files (docs/decisions/0020).
     """
-    told = shown(path, within)
-    plain = all(printable_key(part) == part for part in told.removeprefix("~/").split("/"))
-    return told if plain else otherwise
+    name = shown(path, within)
+    plain = all(printable_key(part) == part for part in name.removeprefix("~/").split("/"))
+    return name if plain else otherwise
 
 
 def has_registry(root: Path) -> bool:

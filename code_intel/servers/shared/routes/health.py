@@ -25,7 +25,7 @@ class Readiness:
     """Whether the instance takes requests.
 
     Attributes:
-        is_draining: Whether it was told to end; balancers then send no more requests.
+        is_draining: Whether it is stopping; balancers then send no more requests.
     """
 
     is_draining = False
