@@ -58,7 +58,7 @@ SPREAD = 0.5
 """Length of what is added to a real unit vector to draw one around it."""
 PATIENCE = 1800.0
 IDLE_SECONDS = 900
-"""Long enough for a scan of the largest tree."""
+"""Includes the scan that the last question causes; with 100,000 files, the next is later."""
 SETTLE = 15
 SOURCE = '\n\ndef {name}(value):\n    """Return the {name} of a value."""\n    return value\n'
 
